@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# A front for CMake and Ninja.
+#   make                 build/bin/weft, build/bin/weft-cc, build/bin/weft-c++, usable in place
+#   make demo            set up, build, record a racy program until it fails, replay that run
+#   make test            set up, build, run every test; make test T=e2e/foo runs one
+#   make install         honours prefix (default /usr/local) and DESTDIR
+#   make bench | soak | real | fuzz | golden | clean
+BUILD ?= build
+prefix ?= /usr/local
+T ?=
+
+all: $(BUILD)/build.ninja
+	@cmake --build $(BUILD)
+
+$(BUILD)/build.ninja:
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(prefix) $(CMAKE_FLAGS)
+
+setup:
+	@scripts/setup.sh
+
+demo: setup
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) examples/demo.sh
+
+test: setup
+	@$(MAKE) --no-print-directory all
+	@python3 scripts/test.py $(BUILD) $(T)
+
+bench: all
+	@BUILD=$(BUILD) bench/run.sh
+soak: all
+	@BUILD=$(BUILD) tests/soak.sh
+real: all
+	@scripts/setup.sh --real
+	@BUILD=$(BUILD) tests/real.sh
+fuzz: all
+	@BUILD=$(BUILD) tests/fuzz.sh
+golden: all
+	@BUILD=$(BUILD) tests/golden.sh
+
+install: all
+	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(prefix)'
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all setup demo test bench soak real fuzz golden install clean

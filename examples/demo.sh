@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Builds bank.c, a small program with a data race, with weft-cc; records it until it fails; replays the failing run ten
+# times. Says in plain words what happens.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+build=${BUILD:-build}
+case $build in /*) ;; *) build=$here/../$build ;; esac
+PATH=$build/bin:$PATH
+tries=${TRIES:-200}
+replays=10
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+trace=$work/failing-run
+say() { printf '\n%s\n' "$*"; }
+
+say "1. Building examples/bank.c with weft-cc: two tellers move money between accounts without a lock."
+echo "   \$ weft-cc -O1 -pthread bank.c -o bank"
+weft-cc -O1 -pthread "$here/bank.c" -o bank || exit 1
+
+say "2. Recording it on all cores until a run fails."
+echo "   \$ weft record -o failing-run ./bank"
+failed=
+for try in $(seq "$tries"); do
+    rm -rf "$trace"
+    # The shell would report the abort of every failing run in its own words: a subshell keeps it quiet.
+    status=$( (weft record -o "$trace" ./bank >out 2>err; echo $?) 2>/dev/null)
+    if [ "$status" -ne 0 ]; then failed=yes; break; fi
+done
+if [ -z "$failed" ]; then
+    echo "   $tries runs, and none failed. Try again, or with more: TRIES=1000 make demo"
+    exit 1
+fi
+if [ "$status" -ne 134 ]; then
+    echo "   weft record ended with status $status, which is not the failure that this program has:"
+    sed 's/^/   | /' out err
+    exit 1
+fi
+echo "   Run $try failed (the runs before it did not). What it printed, and what weft said:"
+sed 's/^/   | /' out err
+
+say "3. Replaying that run $replays times. A data race cannot be made to fail by running it again; a replay can."
+echo "   \$ weft replay --times $replays failing-run"
+status=$( (weft replay --times "$replays" "$trace" >replayed 2>replay-err; echo $?) 2>/dev/null)
+tail -n 5 replayed replay-err 2>/dev/null | sed 's/^/   | /'
+
+# Each replay prints what the program printed; so the recorded output must appear once per replay.
+want=$(grep -c 'total:' out)
+got=$(grep -cFx "$(grep 'total:' out)" replayed)
+say "4. What happened"
+if [ "$status" -eq 134 ] && [ "$got" -eq $((want * replays)) ]; then
+    echo "   The run that failed by chance once, after $((try - 1)) good ones, was replayed $replays times: every time the same"
+    echo "   wrong total ($(sed -n 's/^total: \([0-9]*\),.*/\1/p' out)), and every time it ended in the same failed assertion (SIGABRT)."
+else
+    echo "   The replay was not what was recorded: status $status, $got of $((want * replays)) totals equal."
+    exit 1
+fi

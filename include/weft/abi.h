@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What is shared between instrumented code, the runtime inside the program, and the launcher (`weft record`, `weft
+ * replay`). The pass emits exactly what is described here; the assembly stubs use the offsets below. */
+#ifndef WEFT_ABI_H
+#define WEFT_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- the owner table ----------------------------------------------------------------------------------------------
+ * Two-byte entries, one per 64-byte line of the low 32 bits of an address, at a fixed address below 2 GiB so that a check
+ * is: mov, shr, load id, compare, branch. Lines 4 GiB apart share an entry: harmless to the order, so the allocator and
+ * the stacks are laid out to avoid it. In replay, and without `weft record`, all entries are 0. */
+#define WEFT_TABLE_ADDR 0x40000000ul
+#define WEFT_LINE_SHIFT 6
+#define WEFT_LINE 64u
+#define WEFT_TABLE_ENTRIES (1ul << (32 - WEFT_LINE_SHIFT))
+#define WEFT_NOBODY 0
+#define WEFT_SPLIT 0xffff
+#define WEFT_MAX_SLOT 0xfffe
+
+/* ---- per-thread words that instrumented code touches --------------------------------------------------------------
+ * `__weft_tls`, thread-local, initial-exec. Executables define it themselves (the pass adds a definition), so that their
+ * accesses are one fs-relative instruction; the runtime's own definition serves processes whose executable was not built
+ * with weft. */
+struct weft_tls {
+    uint64_t clock;    /* 0: ticks so far; written by the thread only */
+    uint64_t limit;    /* 8: the tick at which to call the runtime; record: others store 0 to ask for attention */
+    uint16_t me;       /* 16: id that owned entries hold; 0 in replay and natively; poison otherwise */
+    uint8_t outside;   /* 18: the thread runs code that was not built with weft; entries of callbacks come inside */
+    uint8_t selector;  /* 19: Syscall User Dispatch: 0 allow, 1 trap */
+    uint32_t depth;    /* 20: >0 while on the runtime's own stack */
+    void *rt_sp;       /* 24: top of the runtime's stack for this thread; NULL before the thread is known */
+    void *self;        /* 32: struct weft_thread * */
+    uint64_t saved[11];/* 40: scratch of the stubs */
+};
+#define WEFT_TLS_CLOCK 0
+#define WEFT_TLS_LIMIT 8
+#define WEFT_TLS_ME 16
+#define WEFT_TLS_OUTSIDE 18
+#define WEFT_TLS_SELECTOR 19
+#define WEFT_TLS_DEPTH 20
+#define WEFT_TLS_RT_SP 24
+#define WEFT_TLS_SELF 32
+#define WEFT_TLS_SAVED 40
+#define WEFT_TLS_SIZE 128
+_Static_assert(offsetof(struct weft_tls, clock) == WEFT_TLS_CLOCK, "tls");
+_Static_assert(offsetof(struct weft_tls, limit) == WEFT_TLS_LIMIT, "tls");
+_Static_assert(offsetof(struct weft_tls, me) == WEFT_TLS_ME, "tls");
+_Static_assert(offsetof(struct weft_tls, outside) == WEFT_TLS_OUTSIDE, "tls");
+_Static_assert(offsetof(struct weft_tls, selector) == WEFT_TLS_SELECTOR, "tls");
+_Static_assert(offsetof(struct weft_tls, depth) == WEFT_TLS_DEPTH, "tls");
+_Static_assert(offsetof(struct weft_tls, rt_sp) == WEFT_TLS_RT_SP, "tls");
+_Static_assert(offsetof(struct weft_tls, self) == WEFT_TLS_SELF, "tls");
+_Static_assert(offsetof(struct weft_tls, saved) == WEFT_TLS_SAVED, "tls");
+_Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
+
+/* ---- entries from instrumented code -------------------------------------------------------------------------------
+ * Cold entries are jumped to, not called: the address to come back to is in rax, nothing is written to the program's
+ * stack, and every register but rax and the flags is preserved. rdi and rsi carry the operands.
+ *
+ *   __weft_tick_cold    clock has reached limit
+ *   __weft_miss         rdi: address; rsi: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
+ *                       When it returns, the access may be done; what it had to lock is released at the thread's next
+ *                       tick or miss.
+ *   __weft_verify       rdi: address; rsi: WEFT_ACC_* | size; after the access, in verify builds only
+ *   __weft_come_in      an address-taken function was entered while outside
+ *   __weft_go_out       and is left again
+ */
+#define WEFT_ACC_SIZE 0x00ffffffu
+#define WEFT_ACC_WRITE 0x01000000u
+#define WEFT_ACC_ATOMIC 0x02000000u
+
+/* ---- launcher and runtime -----------------------------------------------------------------------------------------
+ * `weft record` and `weft replay` start the program with a memory file at descriptor WEFT_CONTROL_FD and the environment
+ * variable WEFT_RT=1 (first in the environment; the runtime removes it). The file starts with struct weft_control; in
+ * replay the schedule follows at sched_off. */
+#define WEFT_CONTROL_FD 1023
+#define WEFT_ENV "WEFT_RT=1"
+#define WEFT_CONTROL_MAGIC 0x304c5254464557ull
+#define WEFT_EXIT_DIVERGED 125
+
+enum weft_mode { WEFT_NATIVE = 0, WEFT_RECORD = 1, WEFT_REPLAY = 2 };
+
+enum weft_outcome {
+    WEFT_OUT_RUNNING = 0,
+    WEFT_OUT_ENDED = 1,    /* the program ended by itself: exit or a fatal signal */
+    WEFT_OUT_DIVERGED = 2, /* replay differs; message says how */
+    WEFT_OUT_STUCK = 3,    /* replay: all threads wait; message says where */
+    WEFT_OUT_REFUSED = 4,  /* record or replay cannot go on: message says what is not supported */
+};
+
+struct weft_control {
+    uint64_t magic;
+    uint32_t mode;
+    uint32_t outcome;      /* written by the runtime, enum weft_outcome */
+    uint64_t seed;
+    uint64_t map_size;     /* bytes of the whole memory file */
+    uint64_t sched_off;    /* replay: struct weft_sched */
+    uint64_t max_bytes;    /* record: stop logging beyond this size of `streams`; 0: none */
+    uint64_t vdso;         /* address of the vDSO, hidden from libc by the launcher; 0: none */
+    uint64_t log_full;     /* record: set by the runtime when the disk was full; errno */
+    uint32_t exit_kind;    /* written by the runtime: enum weft_end_kind */
+    uint32_t exit_code;
+    uint64_t options;      /* WEFT_OPT_* */
+    uint64_t chunks;       /* record: chunks of `streams` in use */
+    uint64_t spare[4];
+    char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */
+    char message[4096];    /* written by the runtime: one line for people, without prefix or newline */
+};
+#define WEFT_OPT_CHAOS 1u  /* record: random splits and delays */
+#define WEFT_OPT_STATS 2u  /* runtime prints its counters at the end */
+
+/* The schedule: what a replay needs, laid flat by the launcher (weft__replay_schedule). All offsets are from the start of
+ * the memory file. `slots` entries of struct weft_sched_slot follow the header, index 0 unused. */
+struct weft_sched {
+    uint64_t slots;     /* highest slot number + 1 */
+    uint64_t flags_off; /* uint32_t[flags], zero: one per mark; the runtime's */
+    uint64_t flags;
+    uint64_t data_off;  /* bytes of inputs */
+    uint64_t data_len;
+    uint32_t end_kind;  /* enum weft_end_kind; 0: the recording was cut short */
+    uint32_t end_code;
+    uint32_t end_slot;  /* the thread that ended the process: exit, crash; 0: not known */
+    uint32_t zero;
+};
+
+struct weft_sched_slot {
+    uint64_t items_off; /* struct weft_sched_item[items], sorted by tick; within a tick own items in stream order */
+    uint64_t items;
+    uint64_t final_tick; /* no position of the slot beyond this tick is known (see weft__replay_schedule) */
+    uint64_t open_end;   /* 1: this thread goes on beyond its last item (it ended the process) */
+};
+
+enum weft_sched_kind {
+    WEFT_S_WAIT = 1,    /* at (tick, site): wait for flag a */
+    WEFT_S_REACHED = 2, /* at (tick, site): set flag a on arrival */
+    WEFT_S_DONE = 3,    /* at (tick, site): set flag a when the access or operation is done */
+    WEFT_S_INPUT = 4,   /* item kind WEFT_ITEM_*: see `item`, `op`, data */
+};
+
+struct weft_sched_item {
+    uint64_t tick;
+    uint64_t site;
+    uint32_t kind; /* enum weft_sched_kind */
+    uint32_t a;    /* flag index; for INPUT: op */
+    uint32_t item; /* for INPUT: enum weft_item_kind (INPUT, START, EXIT, MODULE, CRASH, VERIFY, SIGNAL) */
+    uint32_t size; /* for INPUT: bytes */
+    uint64_t data; /* for INPUT: offset of the bytes in the memory file */
+};
+_Static_assert(sizeof(struct weft_sched_item) == 40, "sched item layout");
+
+/* Every module built with weft carries this ELF note (section .note.weft, owner "weft", type 1). */
+#define WEFT_NOTE_OWNER "weft"
+#define WEFT_NOTE_TYPE 1
+#define WEFT_ABI_VERSION 1
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The trace format: what a recording leaves on disk. This header is the specification; docs/trace-format.md tells the
+ * same story with worked bytes.
+ *
+ * A trace is a folder with three files:
+ *
+ *   header    who was recorded: program, arguments, environment, limits. Written by `weft record` before the start.
+ *   streams   what happened: one sequential stream of items per thread slot, cut into chunks of WEFT_CHUNK bytes.
+ *             Written by the runtime inside the program, through a shared mapping, so that a kill loses nothing.
+ *   end       how it ended. Written by `weft record` after the end; a trace without it was cut short.
+ *
+ * `streams.zst` may stand in for `streams`: the same bytes, as zstd frames.
+ *
+ * All integers are little-endian. A varint is LEB128 (7 bits a byte, low bits first, at most 10 bytes). A signed varint
+ * is a varint of (v << 1) ^ (v >> 63).
+ *
+ * The words: a *slot* is a thread's number in the process, 1 for the main thread; a slot is used again after its thread
+ * has ended, and its clock goes on from where it stood, so (slot, tick, site) names a position once and for all. A *site*
+ * is the address of the instruction after the check; 0 means "the tick itself", the position of every call into the
+ * runtime. Randomisation is off, so addresses are the same in every run. */
+#ifndef WEFT_TRACE_H
+#define WEFT_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WEFT_HEADER_MAGIC 0x3143525454464557ull /* "WEFTTRC1" */
+#define WEFT_END_MAGIC 0x31444e4554464557ull    /* "WEFTEND1" */
+#define WEFT_CHUNK_MAGIC 0x4b4e4843u            /* "CHNK" */
+
+enum weft_trace_version {
+    WEFT_TRACE_V1 = 1, /* first */
+    WEFT_TRACE_VERSION = WEFT_TRACE_V1,
+};
+
+/* ---- header -------------------------------------------------------------------------------------------------------
+ * A header is valid if and only if: magic and version are right; size is the file's size; hash is weft_hash of the file
+ * with the hash field zero; and every string section lies within the file and ends in a NUL byte.
+ * Sections are lists of NUL-terminated strings, back to back. */
+struct weft_section {
+    uint32_t off;   /* from the start of the file */
+    uint32_t len;   /* bytes, with the NULs */
+    uint32_t count; /* strings */
+    uint32_t zero;
+};
+
+struct weft_trace_header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t size; /* of the whole file */
+    uint64_t hash;
+    uint64_t seed;        /* of the recorder's random decisions; not needed to replay */
+    uint64_t stack_limit; /* RLIMIT_STACK of the run: it moves the mmap area */
+    uint64_t start_time;  /* seconds since 1970, for people */
+    uint8_t at_random[16]; /* what the kernel would have put at AT_RANDOM */
+    struct weft_section program; /* one string: absolute path of the executable */
+    struct weft_section cwd;     /* one string */
+    struct weft_section argv;
+    struct weft_section env;
+};
+_Static_assert(sizeof(struct weft_trace_header) == 128, "header layout");
+
+/* ---- streams ------------------------------------------------------------------------------------------------------
+ * The file is a row of chunks. A chunk is valid if and only if: magic is right; slot is not 0; seq is one more than that
+ * of the slot's chunk before it in the file (0 for the first); and, if it is sealed (used is not 0), used is between
+ * sizeof(struct weft_chunk) and WEFT_CHUNK, hash is weft_hash of bytes [sizeof(struct weft_chunk), used), and its items
+ * fill exactly those bytes. An open chunk (used is 0) holds items up to the first zero byte in place of a tag. All-zero
+ * chunks may stand anywhere: they were reserved and not used. */
+#define WEFT_CHUNK 32768u
+
+struct weft_chunk {
+    uint32_t magic;
+    uint32_t slot;
+    uint32_t seq;
+    uint32_t used;  /* bytes with this header, written when the chunk is sealed; 0 before */
+    uint64_t tick;  /* deltas of the chunk's items start from here */
+    uint64_t hash;  /* written when sealed */
+};
+_Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
+
+/* An item: one tag byte (never 0), then a varint: ticks since the previous item of this chunk (or since chunk.tick), then
+ * operands. For every kind but EDGE the operands are: varint op, varint size, then `size` bytes. So every item can be
+ * skipped without being understood. An item never crosses a chunk: longer data comes as PART items followed by the item
+ * that it belongs to (concatenate the parts' bytes, then the item's own).
+ *
+ * EDGE and EDGE_DONE operands: signed varint site delta (against the previous edge's own site in this chunk, from 0);
+ * varint other slot; signed varint other tick delta (against the previous edge's other tick of this chunk, from 0);
+ * signed varint other site delta (against the previous edge's other site in this chunk, from 0).
+ * Meaning: this thread's position (tick, site) comes after (other slot, other tick, other site) was reached (EDGE), or
+ * after the access or operation there was done (EDGE_DONE).
+ *
+ *    X(name, code, text)                                                                                              */
+#define WEFT_ITEM_KINDS(X)                                                                                             \
+    X(EDGE, 1, "comes after a position was reached")                                                                   \
+    X(EDGE_DONE, 2, "comes after a position was done")                                                                 \
+    X(INPUT, 3, "op: what; bytes: what the thread got from outside")                                                   \
+    X(PART, 4, "bytes that belong to the next item that is not a PART")                                                \
+    X(START, 5, "op: slot of the parent (0: main thread); the thread starts here")                                     \
+    X(EXIT, 6, "op: 0; the thread ends here")                                                                          \
+    X(MODULE, 7, "op: 1 if built with weft; struct weft_module_item: a loaded module")                                 \
+    X(CRASH, 8, "op: signal; struct weft_crash_item: a fatal signal")                                                  \
+    X(VERIFY, 9, "op: accesses since the last; 8 bytes: running hash of the thread's checked accesses")                \
+    X(REACHED, 10, "op: slot; 8 bytes: tick that this other thread had reached when the process ended")                \
+    X(NOTE, 11, "op: 0; text for people")                                                                              \
+    X(LOST, 12, "op: 0; nothing of this thread is known from here on (the disk was full)")                             \
+    X(SIGNAL, 13, "op: signal; siginfo bytes: an asynchronous signal is delivered at this tick")
+
+enum weft_item_kind {
+#define WEFT_X(name, code, text) WEFT_ITEM_##name = code,
+    WEFT_ITEM_KINDS(WEFT_X)
+#undef WEFT_X
+};
+
+/* INPUT ops. Below WEFT_OP_BASE: a system call number of the recorded architecture; bytes: 8 bytes result (-errno on
+ * failure), then its out-data. At or above: an operation of the runtime; bytes: 8 bytes result, then data.
+ *    X(name, code)                                                                                                    */
+#define WEFT_OP_BASE 4096
+#define WEFT_OPS(X)                                                                                                    \
+    X(THREAD_CREATE, 4096) /* result: error; data: u32 slot of the child */                                            \
+    X(THREAD_JOIN, 4097)                                                                                               \
+    X(MUTEX_LOCK, 4098)                                                                                                \
+    X(MUTEX_TRYLOCK, 4099)                                                                                             \
+    X(MUTEX_TIMEDLOCK, 4100)                                                                                           \
+    X(MUTEX_UNLOCK, 4101)                                                                                              \
+    X(COND_WAIT, 4102)                                                                                                 \
+    X(RWLOCK_RDLOCK, 4103)                                                                                             \
+    X(RWLOCK_WRLOCK, 4104)                                                                                             \
+    X(RWLOCK_UNLOCK, 4105)                                                                                             \
+    X(BARRIER_WAIT, 4106)                                                                                              \
+    X(SEM_WAIT, 4107)                                                                                                  \
+    X(SEM_POST, 4108)                                                                                                  \
+    X(SPIN_LOCK, 4109)                                                                                                 \
+    X(ONCE, 4110)                                                                                                      \
+    X(CLOCK, 4111)      /* clock_gettime, gettimeofday, time: result; struct bytes */                                  \
+    X(CPU, 4112)        /* rdtsc, getcpu and the like */                                                               \
+    X(STREAM, 4113)                                                                                                    \
+    X(CANCEL, 4114)                                                                                                    \
+    X(FUTEX, 4115)                                                                                                     \
+    X(ALLOC, 4116)      /* the allocator exchanged memory with the common pool */                                      \
+    X(OTHER, 4117)
+
+enum weft_op {
+#define WEFT_X(name, code) WEFT_OP_##name = code,
+    WEFT_OPS(WEFT_X)
+#undef WEFT_X
+};
+
+struct weft_module_item {
+    uint64_t base;         /* load address */
+    uint64_t size;         /* bytes of address space from base */
+    uint8_t build_id[32];  /* GNU build id, zero-padded; all zero: none */
+    /* path, NUL-terminated, follows */
+};
+_Static_assert(sizeof(struct weft_module_item) == 48, "module layout");
+
+struct weft_crash_item {
+    uint64_t ip;   /* instruction */
+    uint64_t addr; /* si_addr */
+    int32_t code;  /* si_code */
+    uint32_t zero;
+};
+_Static_assert(sizeof(struct weft_crash_item) == 24, "crash layout");
+
+/* ---- end ----------------------------------------------------------------------------------------------------------
+ * Valid if and only if: magic is right, the file has exactly this size, and hash is weft_hash of it with hash zero. */
+enum weft_end_kind {
+    WEFT_END_EXIT = 1,   /* code: exit status */
+    WEFT_END_SIGNAL = 2, /* code: signal */
+};
+
+struct weft_trace_end {
+    uint64_t magic;
+    uint64_t hash;
+    uint32_t kind;
+    uint32_t code;
+    uint64_t threads; /* started, the main thread included */
+    uint64_t edges;
+    uint64_t inputs;
+    uint64_t stream_bytes; /* of items, before compression */
+    uint64_t zero;
+};
+_Static_assert(sizeof(struct weft_trace_end) == 64, "end layout");
+
+/* The format's hash: 64 bits, fast without vector registers (the runtime may not use them), good enough against rot;
+ * not against malice. Eight bytes at a time, the tail zero-padded, length mixed in. */
+static inline uint64_t weft_hash_more(uint64_t h, const void *data, size_t n) {
+    const unsigned char *p = (const unsigned char *)data;
+    while (n >= 8) {
+        uint64_t w;
+        __builtin_memcpy(&w, p, 8);
+        h = (h ^ w) * 0x9e3779b97f4a7c15ull;
+        h ^= h >> 29;
+        p += 8;
+        n -= 8;
+    }
+    if (n) {
+        uint64_t w = 0;
+        for (size_t i = 0; i < n; i++) w |= (uint64_t)p[i] << (8 * i);
+        h = (h ^ w) * 0x9e3779b97f4a7c15ull;
+        h ^= h >> 29;
+    }
+    return h;
+}
+static inline uint64_t weft_hash(const void *data, size_t n) {
+    uint64_t h = weft_hash_more(0x5745465448415348ull ^ n, data, n);
+    return (h ^ (h >> 32)) * 0xd6e8feb86659fd93ull;
+}
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Entries from instrumented code and from callers of wrapped functions: they leave the program's stack alone.
+ *
+ * Cold entries (weft/abi.h) are jumped to with the way back in rax. They may use rax and r11; all else is preserved,
+ * vector registers too, since the C code behind them is compiled without. Wrapped functions are ordinary functions whose
+ * body runs on the runtime's stack.
+ *
+ * The CFI tells unwinders (gdb, C++ exceptions do not pass here) where the program's stack pointer was saved: on the
+ * runtime's stack, at its very top, so that nested signal frames do not hide it. */
+#define CLOCK 0
+#define LIMIT 8
+#define ME 16
+#define OUTSIDE 18
+#define SELECTOR 19
+#define DEPTH 20
+#define RT_SP 24
+#define SELF 32
+#define SAVED 40
+
+        .text
+
+/* Switch to the runtime's stack, save what C may change, call \fn(rdi, rsi, site), and go back. */
+.macro COLD name, fn
+        .globl \name
+        .type \name, @function
+        .p2align 4
+\name:
+        movq __weft_tls@GOTTPOFF(%rip), %r11
+        cmpq $0, %fs:RT_SP(%r11)
+        je 3f
+        movq %rsp, %fs:SAVED(%r11)
+        movq %fs:RT_SP(%r11), %rsp
+        incl %fs:DEPTH(%r11)
+2:      pushq %rax
+        pushq %rcx
+        pushq %rdx
+        pushq %rsi
+        pushq %rdi
+        pushq %r8
+        pushq %r9
+        pushq %r10
+        movq %rax, %rdx
+        cld
+        call \fn
+        popq %r10
+        popq %r9
+        popq %r8
+        popq %rdi
+        popq %rsi
+        popq %rdx
+        popq %rcx
+        popq %rax
+        movq __weft_tls@GOTTPOFF(%rip), %r11
+        decl %fs:DEPTH(%r11)
+        movq %fs:SAVED(%r11), %rsp
+        jmp *%rax
+        /* A thread that the runtime does not know: natively, never come back here; else C decides (on this stack). */
+3:      cmpl $0, weft__mode(%rip)
+        jne 4f
+        movq $-1, %fs:LIMIT(%r11)
+        jmp *%rax
+4:      movq %rsp, %fs:SAVED(%r11)
+        subq $256, %rsp
+        andq $-16, %rsp
+        incl %fs:DEPTH(%r11)
+        jmp 2b
+        .size \name, .-\name
+.endm
+
+        COLD __weft_tick_cold, weft__enter_tick
+        COLD __weft_miss, weft__enter_miss
+        COLD __weft_verify, weft__enter_verify
+        COLD __weft_come_in, weft__enter_come_in
+        COLD __weft_go_out, weft__enter_go_out
+
+/* While the runtime calls libc (real pthread functions), system calls pass: the selector is 0 on the runtime's stack. */
+/* Wrapped functions: r11 holds the body. Up to six integer arguments; rax and rdx carry the result. */
+        .globl weft__switch
+        .hidden weft__switch
+        .type weft__switch, @function
+        .p2align 4
+weft__switch:
+        .cfi_startproc
+        movq __weft_tls@GOTTPOFF(%rip), %rax
+        cmpl $0, %fs:DEPTH(%rax)
+        jne 1f
+        cmpq $0, %fs:RT_SP(%rax)
+        je 1f
+        movq %rsp, %fs:SAVED(%rax)
+        movq %rsp, %r10
+        movq %fs:RT_SP(%rax), %rsp
+        incl %fs:DEPTH(%rax)
+        movb $0, %fs:SELECTOR(%rax)
+        pushq %r10
+        pushq %rbx
+        movq %r10, %rbx
+        .cfi_def_cfa %rbx, 8
+        call *%r11
+        popq %rbx
+        .cfi_def_cfa %rsp, 8
+        movq __weft_tls@GOTTPOFF(%rip), %rcx
+        decl %fs:DEPTH(%rcx)
+        movb weft__selector(%rip), %r8b
+        movb %r8b, %fs:SELECTOR(%rcx)
+        popq %rsp
+        ret
+1:      jmp *%r11
+        .cfi_endproc
+        .size weft__switch, .-weft__switch
+
+/* weft__on_rt(fn, a, b, c, d, e): the same, for C code that runs on the program's stack. */
+        .globl weft__on_rt
+        .hidden weft__on_rt
+        .type weft__on_rt, @function
+        .p2align 4
+weft__on_rt:
+        movq %rdi, %r11
+        movq %rsi, %rdi
+        movq %rdx, %rsi
+        movq %rcx, %rdx
+        movq %r8, %rcx
+        movq %r9, %r8
+        jmp weft__switch
+        .size weft__on_rt, .-weft__on_rt
+
+/* Start routine of every thread: rdi is its struct weft_thread (offsets from start.c). */
+        .globl weft__thread_tramp
+        .hidden weft__thread_tramp
+        .type weft__thread_tramp, @function
+        .p2align 4
+weft__thread_tramp:
+        .cfi_startproc
+        pushq %rbx
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        movq %rdi, %rbx
+        movq __weft_tls@GOTTPOFF(%rip), %rax
+        movq %rbx, %fs:SELF(%rax)
+        movq weft__off_rt_stack(%rip), %rcx
+        movq (%rbx,%rcx), %rcx
+        movq %rcx, %fs:RT_SP(%rax)
+        leaq weft__thread_begin(%rip), %r11
+        call weft__switch
+        movq weft__off_arg(%rip), %rcx
+        movq (%rbx,%rcx), %rdi
+        movq weft__off_fn(%rip), %rcx
+        call *(%rbx,%rcx)
+        popq %rbx
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+        .size weft__thread_tramp, .-weft__thread_tramp
+
+/* Signal return for handlers that the runtime installs: its system call must come from the runtime's text. */
+        .globl weft__restorer
+        .hidden weft__restorer
+        .type weft__restorer, @function
+        .p2align 4
+weft__restorer:
+        movl $15, %eax
+        syscall
+        hlt
+        .size weft__restorer, .-weft__restorer
+
+        .section .note.GNU-stack,"",@progbits

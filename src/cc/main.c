@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* weft-cc, weft-c++: clang 19, with what weft needs added.
+ *
+ *   compiling     -g (unless the user chose) and full LTO in fat objects: native code for everyone else's tools, bitcode
+ *                 for the link. Not where clang leaves no object (-E, -S, -fsyntax-only, ...).
+ *   linking       lld, the pass, the runtime. The pass sees the whole program.
+ *   -r            the objects are joined and nothing is instrumented: that is for the final link.
+ *
+ * The user's arguments stay in their order. In front of them goes what they may override (-g, the build id) and what
+ * must come first: the runtime, so that its symbols are found before those of every other library. Behind them goes
+ * what they must not override: the linker and the kind of LTO. Everything added stands between
+ * --start-no-unused-arguments and --end-no-unused-arguments, so -Werror hits the user's arguments only.
+ *
+ * A link is run as a child when there may be something to say after it (cc_notes); everything else becomes clang. */
+#include "cc/cc.h"
+
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const char *cc_name = "weft-cc";
+
+static void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+static void fail(const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "%s: ", cc_name);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    exit(1);
+}
+
+static char *join(const char *a, const char *b, const char *c) {
+    char *s = NULL;
+    if (asprintf(&s, "%s%s%s", a, b, c) < 0) weft__die("out of memory");
+    return s;
+}
+
+static void help(void) {
+    printf("usage: %s [ARGUMENTS OF clang...]\n"
+           "\n"
+           "Compiles and links like clang 19, for `weft record`. Options of its own, all used when linking:\n"
+           "  -weft-plan=PLAN         which accesses are checked: all, shared (the default) or sync\n"
+           "  -weft-stats[=FILE]      count accesses and what became of them; FILE gets it as JSON\n"
+           "  -weft-verify            record and replay compare every checked access\n"
+           "  -weft-check             prove while running that positions are unique (slow)\n"
+           "  -weft-serialize=NAME    order the calls of the external function NAME; may be repeated\n"
+           "  -weft-externals=FILE    more entries for the table of external functions; may be repeated\n"
+           "  -weft-help              this text\n"
+           "\n"
+           "Environment: WEFT_CLANG (the clang to run), WEFT_QUIET=1 (no notes after a link).\n",
+           cc_name);
+}
+
+/* ../lib/weft from where this program is: the same in a build tree and when installed. */
+static const char *find_libdir(void) {
+    char exe[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    if (n <= 0) fail("/proc/self/exe: %s", strerror(errno));
+    exe[n] = 0;
+    for (int i = 0; i < 2; i++) {
+        char *slash = strrchr(exe, '/');
+        if (!slash) fail("/proc/self/exe: not an absolute path");
+        *slash = 0;
+    }
+    return join(exe, "/lib/weft", "");
+}
+
+static const char *need(const char *libdir, const char *name) {
+    const char *path = join(libdir, "/", name);
+    if (access(path, R_OK) < 0) fail("%s: %s (is weft built and installed completely?)", path, strerror(errno));
+    return path;
+}
+
+/* ---- the command line for clang ---- */
+
+static void linker(struct cc_strs *out, const char *arg) {
+    cc_strs_add(out, "-Xlinker"); /* not -Wl, which would break paths at commas */
+    cc_strs_add(out, arg);
+}
+
+static void check_link(const struct cc_cmd *cmd, const char *libdir) {
+    if (cmd->foreign) fail("%s: weft supports x86-64 Linux only", cmd->foreign);
+    if (cmd->static_link && access(join(libdir, "/", "libweft-rt.a"), R_OK) < 0)
+        fail("%s: a program for weft must be linked dynamically, since the runtime is a shared library",
+             cmd->static_link);
+}
+
+static void add_link_front(struct cc_strs *out, const struct cc_cmd *cmd, const char *libdir, const char *deps,
+                           const char *why) {
+    linker(out, "--push-state");
+    linker(out, "--no-as-needed");
+    linker(out, need(libdir, cmd->static_link ? "libweft-rt.a" : "libweft-rt.so"));
+    linker(out, "--pop-state");
+    linker(out, "--build-id=sha1");
+    /* GNU ld, clang's default linker, lets version scripts name symbols that do not exist; lld's default does not. */
+    linker(out, "--undefined-version");
+    if (deps && !cmd->ld_deps) linker(out, join("--dependency-file=", deps, ""));
+    if (why && !cmd->ld_why) linker(out, join("--why-extract=", why, ""));
+}
+
+static void add_link_back(struct cc_strs *out, const struct cc_cmd *cmd, const char *libdir) {
+    const char *inst = join(libdir, "/", "libweft-inst.a");
+    linker(out, join("--load-pass-plugin=", need(libdir, "weft-pass.so"), ""));
+    if (access(inst, R_OK) == 0) {
+        linker(out, "--push-state");
+        linker(out, "--no-whole-archive");
+        linker(out, inst);
+        linker(out, "--pop-state");
+    }
+    if (!cmd->static_link) {
+        linker(out, "-rpath");
+        linker(out, libdir);
+    }
+    linker(out, "-z");
+    linker(out, "now");
+    if (cmd->no_build_id) linker(out, "--build-id=sha1"); /* a trace names its program by it */
+}
+
+static void add_linker_choice(struct cc_strs *out) {
+    cc_strs_add(out, "-fuse-ld=lld");
+    /* With a clang of the user's choice, the lld beside it. */
+    if (!getenv("WEFT_CLANG")) cc_strs_add(out, "--ld-path=" WEFT_LLD);
+}
+
+static void add_args(struct cc_strs *out, const struct cc_cmd *cmd, size_t from, size_t to) {
+    for (size_t i = from; i < to; i++)
+        cc_strs_add(out, cmd->args.v[i]);
+}
+
+/* `deps` and `why` are where the linker shall list what it used; NULL: nowhere. */
+static void build(struct cc_strs *out, const struct cc_cmd *cmd, const char *libdir, const char *deps, const char *why) {
+    size_t end = cmd->dash_dash ? cmd->dash_at : cmd->args.n;
+    if (!cmd->compiles && !cmd->links) {
+        add_args(out, cmd, 0, cmd->args.n);
+        return;
+    }
+    cc_strs_add(out, "--start-no-unused-arguments");
+    if (cmd->compiles) cc_strs_add(out, "-g");
+    if (cmd->links && !cmd->relocatable) add_link_front(out, cmd, libdir, deps, why);
+    cc_strs_add(out, "--end-no-unused-arguments");
+    add_args(out, cmd, 0, end);
+    cc_strs_add(out, "--start-no-unused-arguments");
+    if (!cmd->emit_llvm && !(cmd->links && cmd->relocatable)) {
+        cc_strs_add(out, "-flto=full");
+        cc_strs_add(out, "-ffat-lto-objects");
+        /* GNU as does not know the section that bitcode goes into. */
+        if (cmd->compiles) cc_strs_add(out, "-fintegrated-as");
+    }
+    if (cmd->links) {
+        add_linker_choice(out);
+        if (!cmd->relocatable) add_link_back(out, cmd, libdir);
+    }
+    cc_strs_add(out, "--end-no-unused-arguments");
+    add_args(out, cmd, end, cmd->args.n);
+}
+
+/* Response files were expanded, so the line may have become too long for exec: then it goes into one of our own, in
+ * memory, which clang reads through its descriptor. */
+static void shorten(struct cc_strs *argv, size_t keep) {
+    struct weft_strbuf text = {0};
+    size_t bytes = 0;
+    for (size_t i = 0; i < argv->n; i++)
+        bytes += strlen(argv->v[i]) + 1 + sizeof(char *);
+    if (bytes < 96 * 1024) return;
+    for (size_t i = keep; i < argv->n; i++) {
+        weft__strbuf_puts(&text, "\"");
+        for (const char *p = argv->v[i]; *p; p++) {
+            if (*p == '"' || *p == '\\') weft__strbuf_puts(&text, "\\");
+            weft__strbuf_add(&text, p, 1);
+        }
+        weft__strbuf_puts(&text, "\"\n");
+    }
+    int fd = memfd_create("weft-cc-arguments", 0);
+    if (fd < 0 || weft__write_all(fd, text.s, text.len) < 0) fail("memfd_create: %s", strerror(errno));
+    char *name = NULL;
+    if (asprintf(&name, "@/proc/self/fd/%d", fd) < 0) weft__die("out of memory");
+    argv->v[keep] = name;
+    argv->v[keep + 1] = NULL;
+    argv->n = keep + 1;
+    weft__strbuf_fini(&text);
+}
+
+/* ---- running it ---- */
+
+static bool ends_with(const char *s, const char *end) {
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool is_probe_path(const char *path) {
+    static const char *const folders[] = {"CMakeTmp", "CMakeScratch", "CompilerId", "meson-private", ".conf_check_"};
+    const char *name = base_name(path);
+    if (!strncmp(name, "conftest", 8) || !strncmp(name, "cmTC_", 5) || !strncmp(name, "sanitycheck", 11)) return true;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strstr(path, folders[i])) return true;
+    return !strcmp(path, "/dev/null");
+}
+
+static bool any_probe(const struct cc_strs *list) {
+    for (size_t i = 0; i < list->n; i++)
+        if (is_probe_path(list->v[i])) return true;
+    return false;
+}
+
+/* A configure script's question, whose answer it may read off stderr: nothing is said then, neither here nor by the
+ * pass. */
+static bool is_quiet(const struct cc_cmd *cmd) {
+    const char *quiet = getenv("WEFT_QUIET");
+    char cwd[PATH_MAX];
+    if (quiet && *quiet && strcmp(quiet, "0")) return true;
+    if (cmd->dry || cmd->verbose || cmd->relocatable) return true;
+    if (cmd->output && is_probe_path(cmd->output)) return true;
+    if (any_probe(&cmd->sources) || any_probe(&cmd->asms) || any_probe(&cmd->objects)) return true;
+    return getcwd(cwd, sizeof cwd) && is_probe_path(cwd);
+}
+
+static void run(char **argv) {
+    execvp(argv[0], argv);
+    int saved = errno;
+    if (!strchr(argv[0], '/')) fail("%s: %s", argv[0], strerror(saved));
+    execvp(base_name(argv[0]), argv); /* the clang of configure time moved */
+    fail("%s: %s", argv[0], strerror(saved));
+}
+
+static volatile sig_atomic_t child;
+
+static void pass_on(int sig) {
+    if (child > 0) kill((pid_t)child, sig);
+}
+
+/* Runs clang as a child; returns its exit status, or dies of the signal that killed it. */
+static int run_child(char **argv, const char *folder, const char *deps, const char *why, const struct cc_cmd *cmd) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    int status;
+    struct sigaction on = {.sa_handler = pass_on, .sa_flags = SA_RESTART}, old[4];
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0) fail("fork: %s", strerror(errno));
+    if (pid == 0) run(argv);
+    child = pid;
+    for (int i = 0; i < 4; i++) {
+        sigaction(signals[i], NULL, &old[i]);
+        if (old[i].sa_handler != SIG_IGN) sigaction(signals[i], &on, NULL);
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) fail("waitpid: %s", strerror(errno));
+    child = 0;
+    for (int i = 0; i < 4; i++)
+        sigaction(signals[i], &old[i], NULL);
+
+    if (status == 0) cc_notes(cmd, cmd->ld_deps ? cmd->ld_deps : deps, cmd->ld_why ? cmd->ld_why : why);
+    unlink(deps);
+    unlink(why);
+    rmdir(folder);
+    if (WIFSIGNALED(status)) {
+        struct rlimit none = {0};
+        setrlimit(RLIMIT_CORE, &none); /* the core, if any, is clang's */
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int main(int argc, char **argv) {
+    struct cc_cmd cmd;
+    struct cc_strs out = {0};
+    char *error = NULL;
+    bool cxx = argc > 0 && ends_with(argv[0], "++");
+    if (cxx) cc_name = "weft-c++";
+
+    const char *clang = getenv("WEFT_CLANG");
+    bool chosen = clang && *clang;
+    if (!chosen) {
+        unsetenv("WEFT_CLANG");
+        clang = cxx ? WEFT_CLANGXX : WEFT_CLANG;
+    }
+    cc_strs_add(&out, clang);
+    if (argc > 1 && !strncmp(argv[1], "-cc1", 4)) { /* clang's inner face: none of our business */
+        for (int i = 1; i < argc; i++)
+            cc_strs_add(&out, argv[i]);
+        run(out.v);
+    }
+    if (chosen && cxx) cc_strs_add(&out, "--driver-mode=g++");
+    size_t keep = out.n;
+
+    if (cc_args_read(&cmd, argv + (argc > 0), &error) < 0) fail("%s", error);
+    if (cmd.help) {
+        help();
+        return 0;
+    }
+    if (cmd.asks_ld && !chosen) { /* libtool and others look at the linker that CC uses */
+        puts(WEFT_LLD);
+        return 0;
+    }
+    const char *libdir = find_libdir();
+    char *folder = NULL, *deps = NULL, *why = NULL;
+    if (cmd.links && !cmd.relocatable) {
+        check_link(&cmd, libdir);
+        for (size_t i = 0; i < cmd.env.n; i++)
+            putenv(cmd.env.v[i]);
+        setenv("WEFT_LINK", cmd.shared ? "shared" : "exe", 1);
+        if (is_quiet(&cmd)) {
+            setenv("WEFT_QUIET", "1", 1);
+        } else {
+            const char *tmp = getenv("TMPDIR");
+            folder = join(tmp && *tmp ? tmp : "/tmp", "/weft-cc-XXXXXX", "");
+            if (!mkdtemp(folder)) folder = NULL; /* no place to write: no notes; clang will say the rest */
+        }
+        if (folder) {
+            deps = join(folder, "/deps", "");
+            why = join(folder, "/why", "");
+        }
+    }
+    build(&out, &cmd, libdir, deps, why);
+    shorten(&out, keep);
+    if (folder) return run_child(out.v, folder, deps, why, &cmd);
+    run(out.v);
+}

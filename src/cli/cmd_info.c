@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* weft info: what a trace is about, for people or as JSON. */
+#include "cli/cli.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void status_text(struct weft_trace *t, struct weft_strbuf *b) {
+    if (t->recording)
+        weft__strbuf_puts(b, "recording");
+    else if (!t->has_end)
+        weft__strbuf_puts(b, "incomplete");
+    else
+        weft__status_text(b, t->end.kind, t->end.code);
+}
+
+/* As a shell would take it. */
+static void quoted(struct weft_strbuf *b, const char *s) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,/:@%";
+    if (*s && !s[strspn(s, plain)]) {
+        weft__strbuf_puts(b, s);
+        return;
+    }
+    weft__strbuf_puts(b, "'");
+    for (; *s; s++) weft__strbuf_add(b, *s == '\'' ? "'\\''" : s, *s == '\'' ? 4 : 1);
+    weft__strbuf_puts(b, "'");
+}
+
+static void print_json(struct weft_trace *t, const struct weft_counts *n, const char *status, const struct weft_module *m,
+                       size_t nm) {
+    struct weft_strbuf b = {0};
+    weft__strbuf_puts(&b, "{\n  \"trace\": ");
+    weft__strbuf_json(&b, t->dir);
+    weft__strbuf_puts(&b, ",\n  \"program\": ");
+    weft__strbuf_json(&b, t->program);
+    weft__strbuf_puts(&b, ",\n  \"argv\": [");
+    for (char **a = t->argv; *a; a++) {
+        if (a != t->argv) weft__strbuf_puts(&b, ", ");
+        weft__strbuf_json(&b, *a);
+    }
+    weft__strbuf_puts(&b, "],\n  \"cwd\": ");
+    weft__strbuf_json(&b, t->cwd);
+    weft__strbuf_printf(&b, ",\n  \"time\": %" PRIu64 ",\n  \"status\": ", t->header.start_time);
+    weft__strbuf_json(&b, status);
+    if (t->has_end) weft__strbuf_printf(&b, ",\n  \"%s\": %u", t->end.kind == WEFT_END_SIGNAL ? "signal" : "exit", t->end.code);
+    weft__strbuf_printf(&b,
+                        ",\n  \"complete\": %s,\n  \"lost\": %s,\n  \"threads\": %" PRIu64 ",\n  \"edges\": %" PRIu64
+                        ",\n  \"inputs\": %" PRIu64 ",\n  \"stream_bytes\": %" PRIu64 ",\n  \"bytes\": %" PRIu64
+                        ",\n  \"modules\": [",
+                        t->has_end ? "true" : "false", n->lost ? "true" : "false", n->threads, n->edges, n->inputs,
+                        n->stream_bytes, weft__trace_disk_bytes(t->dir));
+    for (size_t i = 0; i < nm; i++) {
+        weft__strbuf_puts(&b, i ? ", {\"path\": " : "{\"path\": ");
+        weft__strbuf_json(&b, m[i].path);
+        weft__strbuf_printf(&b, ", \"weft\": %s}", m[i].weft ? "true" : "false");
+    }
+    weft__strbuf_puts(&b, "]\n}\n");
+    fputs(b.s, stdout);
+    weft__strbuf_fini(&b);
+}
+
+static void print_text(struct weft_trace *t, const struct weft_counts *n, const char *status, const struct weft_module *m,
+                       size_t nm) {
+    struct weft_strbuf command = {0};
+    char buf[WEFT_NUMBUF], when[64] = "";
+    time_t start = (time_t)t->header.start_time;
+    struct tm tm;
+    if (localtime_r(&start, &tm)) strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
+    for (char **a = t->argv; *a; a++) {
+        if (a != t->argv) weft__strbuf_puts(&command, " ");
+        quoted(&command, *a);
+    }
+    printf("trace     %s\n", t->dir);
+    printf("program   %s\n", t->program);
+    printf("command   %s\n", command.s);
+    printf("in        %s\n", t->cwd);
+    printf("recorded  %s\n", when);
+    printf("status    %s\n", status);
+    printf("threads   %s\n", weft__commas(buf, n->threads));
+    printf("edges     %s\n", weft__commas(buf, n->edges));
+    printf("inputs    %s\n", weft__commas(buf, n->inputs));
+    printf("bytes     %s", weft__commas(buf, weft__trace_disk_bytes(t->dir)));
+    printf(" (%s of events)\n", weft__commas(buf, n->stream_bytes));
+    for (size_t i = 0; i < nm; i++) printf("module    %s%s\n", m[i].path, m[i].weft ? "" : " (not built with weft)");
+    if (n->lost) printf("lost      the disk was full: the end of the run is not known\n");
+    weft__strbuf_fini(&command);
+}
+
+int weft__cmd_info(int argc, char **argv) {
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
+    bool json = false;
+    struct weft_err err;
+    struct weft_trace *t = NULL;
+    struct weft_module *m = NULL;
+    struct weft_strbuf status = {0};
+    size_t nm = 0;
+    char *dir = NULL;
+    int ret = WEFT_FAILED;
+    if (weft__asks_help(argc, argv)) return 0;
+    opterr = 0;
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (o != 'j') return weft__usage("info", "there is no option %s", argv[optind - 1]);
+        json = true;
+    }
+    if (argc - optind > 1) return weft__usage("info", "one trace at a time");
+    struct weft_counts counts;
+    if (weft__store_find(argv[optind], &dir, &err) < 0 || weft__trace_open(dir, &t, &err) < 0 ||
+        weft__trace_check(t, &counts, &err) < 0 || weft__modules_read(t, &m, &nm, &err) < 0) {
+        weft__fail(&err);
+        goto out;
+    }
+    status_text(t, &status);
+    (json ? print_json : print_text)(t, &counts, status.s, m, nm);
+    ret = weft__flush(0);
+out:
+    weft__strbuf_fini(&status);
+    weft__modules_free(m, nm);
+    weft__trace_close(t);
+    free(dir);
+    return ret;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* weft record: makes the trace folder, runs the program, seals what it left, and ends as the program did. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* For people who test weft: WEFT_OPTIONS=chaos,stats,seed=N,max=BYTES. */
+static int read_options(struct weft_control *c, uint64_t *seed) {
+    char *list = weft__strdup(getenv("WEFT_OPTIONS") ? getenv("WEFT_OPTIONS") : "");
+    int r = 0;
+    char *save, *end = "";
+    for (char *o = strtok_r(list, ",", &save); o; o = strtok_r(NULL, ",", &save)) {
+        if (strcmp(o, "chaos") == 0)
+            c->options |= WEFT_OPT_CHAOS;
+        else if (strcmp(o, "stats") == 0)
+            c->options |= WEFT_OPT_STATS;
+        else if (strncmp(o, "seed=", 5) == 0)
+            *seed = c->seed = strtoull(o + 5, &end, 0);
+        else if (strncmp(o, "max=", 4) == 0)
+            c->max_bytes = strtoull(o + 4, &end, 0);
+        else
+            end = o;
+        if (*end) {
+            weft__warn("WEFT_OPTIONS: '%s' is not known (chaos, stats, seed=N, max=BYTES)", o);
+            r = -EINVAL;
+            break;
+        }
+    }
+    free(list);
+    return r;
+}
+
+/* The program's environment: ours, and early binding, so that the first call of a function does not differ from the
+ * others (the resolver would run inside the program's threads). */
+static char **environment(void) {
+    size_t n = 0, out = 0;
+    while (environ[n]) n++;
+    char **env = weft__alloc((n + 2) * sizeof *env);
+    bool bind = false;
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(environ[i], "WEFT_RT=", 8) == 0) continue;
+        if (strncmp(environ[i], "LD_BIND_NOW=", 12) == 0) bind = true;
+        env[out++] = environ[i];
+    }
+    if (!bind) env[out++] = (char *)"LD_BIND_NOW=1";
+    return env;
+}
+
+struct progress {
+    struct timespec start;
+    bool tty, shown;
+};
+
+static void show_progress(void *ctx, uint64_t done, uint64_t all) {
+    struct progress *p = ctx;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!p->tty || now.tv_sec - p->start.tv_sec < 2) return;
+    fprintf(stderr, "\rweft: compressing the trace: %d%%", (int)(all ? done * 100 / all : 100));
+    p->shown = true;
+}
+
+/* Libraries that are always outside and known to the runtime need no mention. */
+static bool is_system(const char *name) {
+    static const char *const list[] = {"libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.so", "ld-linux",
+                                       "libgcc_s.so", "libstdc++.so", "libc++.so", "libc++abi.so", "libweft-rt.so",
+                                       "linux-vdso.so", "libresolv.so", "libutil.so"};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strncmp(name, list[i], strlen(list[i])) == 0) return true;
+    return false;
+}
+
+static void name_foreign(const char *dir, struct weft_strbuf *line) {
+    struct weft_trace *t;
+    struct weft_module *m;
+    struct weft_err err;
+    size_t n, named = 0;
+    if (weft__trace_open(dir, &t, &err) < 0) return;
+    if (weft__modules_read(t, &m, &n, &err) == 0) {
+        for (size_t i = 0; i < n; i++) {
+            const char *name = weft__basename(m[i].path);
+            if (m[i].weft || !*name || is_system(name)) continue;
+            weft__strbuf_printf(line, "%s%s", named++ ? ", " : "; not built with weft: ", name);
+        }
+        weft__modules_free(m, n);
+    }
+    weft__trace_close(t);
+}
+
+static void summary(const char *name, const char *dir, const struct weft_counts *n) {
+    char a[WEFT_NUMBUF], b[WEFT_NUMBUF], c[WEFT_NUMBUF], d[WEFT_NUMBUF];
+    struct weft_strbuf line = {0};
+    weft__strbuf_printf(&line, "recorded %s: %s thread%s, %s edge%s, %s input%s, %s", name, weft__commas(a, n->threads),
+                        n->threads == 1 ? "" : "s", weft__commas(b, n->edges), n->edges == 1 ? "" : "s",
+                        weft__commas(c, n->inputs), n->inputs == 1 ? "" : "s", weft__bytes(d, weft__trace_disk_bytes(dir)));
+    name_foreign(dir, &line);
+    weft__warn("%s", line.s);
+    weft__strbuf_fini(&line);
+}
+
+int weft__cmd_record(int argc, char **argv) {
+    static const struct option options[] = {{"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
+    const char *dir_option = NULL;
+    struct weft_err err;
+    struct weft_schedule control = {.fd = -1};
+    char *program = NULL, *dir = NULL, *cwd = NULL, **env = NULL;
+    struct weft_strbuf streams = {0};
+    int lock = -1, status = WEFT_FAILED;
+
+    if (weft__asks_help(argc, argv)) return 0;
+    opterr = 0;
+    for (int o; (o = getopt_long(argc, argv, "+:o:", options, NULL)) != -1;) {
+        if (o == 'o')
+            dir_option = optarg;
+        else if (o == ':')
+            return weft__usage("record", "%s needs a value", argv[optind - 1]);
+        else
+            return weft__usage("record", "there is no option %s", argv[optind - 1]);
+    }
+    if (optind == argc) return weft__usage("record", "no program to record");
+    if (dir_option && !*dir_option) return weft__usage("record", "the folder's name is empty");
+
+    if (weft__program_find(argv[optind], &program, &err) < 0 || weft__program_usable(program, &err) < 0) {
+        weft__fail(&err);
+        goto out;
+    }
+    cwd = getcwd(NULL, 0);
+    if (!cwd) {
+        weft__warn("the working directory cannot be found: %s", strerror(errno));
+        goto out;
+    }
+    env = environment();
+    struct weft_trace_start start = {
+        .program = program, .cwd = cwd, .argv = argv + optind, .env = env, .start_time = (uint64_t)time(NULL)};
+    struct rlimit stack;
+    if (getrandom(start.at_random, sizeof start.at_random, 0) < 0 || getrandom(&start.seed, sizeof start.seed, 0) < 0 ||
+        getrlimit(RLIMIT_STACK, &stack) < 0) {
+        weft__warn("cannot record here: %s", strerror(errno));
+        goto out;
+    }
+    start.stack_limit = stack.rlim_cur;
+
+    if (weft__store_new(dir_option, program, &dir, &err) < 0) {
+        weft__fail(&err);
+        goto out;
+    }
+    weft__strbuf_printf(&streams, "%s/streams", dir);
+    if (weft__record_control(streams.s, start.seed, &control, &err) < 0) {
+        rmdir(dir);
+        weft__fail(&err);
+        goto out;
+    }
+    if (read_options(control.control, &start.seed) < 0) {
+        rmdir(dir);
+        goto out;
+    }
+    if (weft__trace_create(dir, &start, &lock, &err) < 0) {
+        weft__fail(&err);
+        goto out;
+    }
+    if (!dir_option) weft__store_set_latest(dir);
+
+    struct weft_launch launch = {
+        .program = program, .argv = start.argv, .env = env, .at_random = start.at_random, .control = &control};
+    int wait_status;
+    if (weft__launch(&launch, &wait_status, &err) < 0) {
+        weft__fail(&err);
+        goto out;
+    }
+    uint32_t kind, code;
+    weft__status_of(wait_status, &kind, &code);
+    const char *name = dir_option ? dir_option : weft__basename(dir);
+
+    struct weft_counts counts;
+    struct progress progress = {.tty = isatty(2)};
+    clock_gettime(CLOCK_MONOTONIC, &progress.start);
+    int r = weft__trace_seal(dir, kind, code, show_progress, &progress, &counts, &err);
+    if (progress.shown) fprintf(stderr, "\r\033[K");
+    if (r < 0) {
+        weft__warn("the program ended, but its trace cannot be closed: %s", err.text);
+        goto out;
+    }
+    control.control->message[sizeof control.control->message - 1] = 0;
+    if (control.control->outcome == WEFT_OUT_REFUSED) {
+        weft__warn("%s", control.control->message);
+        goto out;
+    }
+    summary(name, dir, &counts);
+    if (control.control->log_full)
+        weft__warn("%s: the disk was full (%s): the program went on, but of what it did after %s of events nothing is known",
+                   name, strerror((int)control.control->log_full), weft__bytes((char[WEFT_NUMBUF]){0}, counts.stream_bytes));
+    if (counts.threads == 0)
+        weft__warn("%s: nothing was recorded: the program ended before weft's runtime started", name);
+    weft__schedule_fini(&control);
+    close(lock);
+    lock = -1;
+    status = weft__status_repeat(kind, code);
+out:
+    if (lock >= 0) close(lock);
+    weft__schedule_fini(&control);
+    weft__strbuf_fini(&streams);
+    free(env);
+    free(cwd);
+    free(dir);
+    free(program);
+    return status;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* weft replay: runs the recorded program along its trace and says whether it was the same run. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Sites in the runtime's messages, @0xADDR, become file:line. */
+static char *with_lines(const char *message, struct weft_symbols *s) {
+    struct weft_strbuf b = {0};
+    weft__strbuf_puts(&b, "");
+    while (*message) {
+        char *end;
+        if (strncmp(message, "@0x", 3) == 0) {
+            unsigned long long addr = strtoull(message + 1, &end, 16);
+            if (end > message + 3) {
+                weft__strbuf_puts(&b, weft__symbols_line(s, addr));
+                message = end;
+                continue;
+            }
+        }
+        weft__strbuf_add(&b, message++, 1);
+    }
+    return b.s;
+}
+
+/* NULL: this run was the recorded one. Otherwise what was different; new memory. */
+static char *judge(struct weft_trace *t, const struct weft_control *c, int wait_status, struct weft_symbols *symbols) {
+    struct weft_strbuf b = {0};
+    uint32_t kind, code;
+    weft__status_of(wait_status, &kind, &code);
+    if (c->outcome == WEFT_OUT_DIVERGED || c->outcome == WEFT_OUT_STUCK || c->outcome == WEFT_OUT_REFUSED) {
+        char message[sizeof c->message];
+        memcpy(message, c->message, sizeof message);
+        message[sizeof message - 1] = 0;
+        char *text = with_lines(message, symbols);
+        weft__strbuf_printf(&b, "%s: %s", t->dir, text);
+        free(text);
+        return b.s;
+    }
+    if (t->has_end && (kind != t->end.kind || code != t->end.code)) {
+        weft__strbuf_printf(&b, "%s: the replay differs: it ended with ", t->dir);
+        weft__status_text(&b, kind, code);
+        weft__strbuf_puts(&b, ", the recorded run with ");
+        weft__status_text(&b, t->end.kind, t->end.code);
+        if (kind == WEFT_END_SIGNAL && code == SIGPIPE) weft__strbuf_puts(&b, " (whoever read the output went away)");
+        return b.s;
+    }
+    if (c->outcome != WEFT_OUT_ENDED) {
+        weft__strbuf_printf(&b, "%s: the replay ended with ", t->dir);
+        weft__status_text(&b, kind, code);
+        weft__strbuf_puts(&b, " before the recorded run was through");
+        return b.s;
+    }
+    return NULL;
+}
+
+int weft__cmd_replay(int argc, char **argv) {
+    static const struct option options[] = {{"times", required_argument, NULL, 'n'}, {0}};
+    unsigned long times = 1, identical = 0;
+    bool say = false;
+    struct weft_err err;
+    struct weft_trace *t = NULL;
+    struct weft_module *modules = NULL;
+    struct weft_symbols *symbols = NULL;
+    struct weft_schedule schedule = {.fd = -1};
+    size_t nmodules = 0;
+    char *dir = NULL;
+    int status = WEFT_FAILED;
+
+    if (weft__asks_help(argc, argv)) return 0;
+    opterr = 0;
+    for (int o; (o = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
+        char *end;
+        if (o == ':') return weft__usage("replay", "%s needs a value", argv[optind - 1]);
+        if (o != 'n') return weft__usage("replay", "there is no option %s", argv[optind - 1]);
+        times = strtoul(optarg, &end, 10);
+        if (*end || end == optarg || *optarg == '-' || times == 0 || times > 1000000000)
+            return weft__usage("replay", "--times wants a number from 1 on, not '%s'", optarg);
+        say = true;
+    }
+    if (argc - optind > 1) return weft__usage("replay", "one trace at a time");
+
+    if (weft__store_find(argv[optind], &dir, &err) < 0 || weft__trace_open(dir, &t, &err) < 0) {
+        weft__fail(&err);
+        goto out;
+    }
+    if (t->recording) {
+        weft__warn("%s: is still being recorded", t->dir);
+        goto out;
+    }
+    if (weft__modules_read(t, &modules, &nmodules, &err) < 0 || weft__program_unchanged(t, modules, nmodules, &err) < 0 ||
+        weft__replay_schedule(t, &schedule, &err) < 0) {
+        weft__fail(&err);
+        goto out;
+    }
+    if (t->has_end && (schedule.counts.edges != t->end.edges || schedule.counts.inputs != t->end.inputs ||
+                       schedule.counts.threads != t->end.threads || schedule.counts.stream_bytes != t->end.stream_bytes)) {
+        weft__warn("%s: a piece of its streams is missing (weft check tells more)", t->dir);
+        goto out;
+    }
+    if (schedule.counts.threads == 0) {
+        weft__warn("%s: there is nothing in it to replay", t->dir);
+        goto out;
+    }
+    symbols = weft__symbols_new(modules, nmodules, t->cwd);
+    struct weft_launch launch = {
+        .program = t->program,
+        .cwd = t->cwd,
+        .argv = t->argv,
+        .env = t->env,
+        .at_random = t->header.at_random,
+        .stack_limit = t->header.stack_limit,
+        .set_stack_limit = true,
+        .no_stdin = true,
+        .may_interrupt = true,
+        .control = &schedule,
+    };
+    if (access(t->cwd, X_OK) < 0) {
+        weft__warn("note: the working directory of the recording, %s, cannot be entered; replaying here", t->cwd);
+        launch.cwd = NULL;
+    }
+    char *first = NULL;
+    for (unsigned long i = 0; i < times; i++) {
+        int wait_status;
+        weft__schedule_reset(&schedule);
+        launch.quiet = i > 0;
+        if (weft__launch(&launch, &wait_status, &err) < 0) {
+            weft__fail(&err);
+            free(first);
+            goto out;
+        }
+        char *why = judge(t, schedule.control, wait_status, symbols);
+        identical += !why;
+        if (!why || first)
+            free(why);
+        else
+            first = why;
+    }
+    if (first) {
+        weft__warn("%s", first);
+        free(first);
+    }
+    if (say) fprintf(stderr, "%lu of %lu identical\n", identical, times);
+    if (identical < times) goto out;
+    if (!t->has_end) {
+        weft__warn("%s: the recording was cut short; it was replayed up to its last event", t->dir);
+        status = 0;
+    } else {
+        status = weft__status_repeat(t->end.kind, t->end.code);
+    }
+out:
+    weft__symbols_free(symbols);
+    weft__schedule_fini(&schedule);
+    weft__modules_free(modules, nmodules);
+    weft__trace_close(t);
+    free(dir);
+    return status;
+}

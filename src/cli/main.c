@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* weft: picks the subcommand. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct command {
+    const char *name, *args, *text;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+#define WEFT_X(name, args, text) {#name, args, text, weft__cmd_##name},
+    WEFT_COMMANDS(WEFT_X)
+#undef WEFT_X
+};
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+static const struct command *find(const char *name) {
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0) return &commands[i];
+    return NULL;
+}
+
+static void print_usage(FILE *f, const struct command *c) { fprintf(f, "usage: weft %s%s%s\n", c->name, *c->args ? " " : "", c->args); }
+
+static void print_help(FILE *f) {
+    fprintf(f, "usage: weft COMMAND [ARGUMENT...]\n\n"
+               "weft records a multithreaded program while it runs, and replays that run exactly.\n\n");
+    for (size_t i = 0; i < COMMANDS; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s", commands[i].name, *commands[i].args ? " " : "", commands[i].args);
+        fprintf(f, "  weft %-38s %s\n", left, commands[i].text);
+    }
+    fprintf(f, "  weft %-38s %s\n\n", "--version", "print the version");
+    fprintf(f, "Programs are built with weft-cc or weft-c++ in place of cc and c++. A TRACE is a folder, or the name of one\n"
+               "in the trace directory ($WEFT_TRACE_DIR, else $XDG_DATA_HOME/weft, else ~/.local/share/weft); without one,\n"
+               "the latest is meant. weft's own failures end in status 125.\n");
+}
+
+int weft__usage(const char *command, const char *fmt, ...) {
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    const struct command *c = find(command);
+    weft__warn("%s: %s (usage: weft %s %s)", command, text, command, c ? c->args : "");
+    return WEFT_FAILED;
+}
+
+bool weft__asks_help(int argc, char **argv) {
+    if (argc != 2 || (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0)) return false;
+    const struct command *c = find(argv[0]);
+    print_usage(stdout, c);
+    printf("%s\n", c->text);
+    return true;
+}
+
+int weft__fail(const struct weft_err *err) {
+    weft__warn("%s", err->text);
+    return WEFT_FAILED;
+}
+
+int weft__flush(int status) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    weft__warn("cannot write to standard output: %s", strerror(errno));
+    return WEFT_FAILED;
+}
+
+int weft__cmd_help(int argc, char **argv) {
+    if (argc > 2) return weft__usage("help", "one command at a time");
+    if (argc == 2) {
+        const struct command *c = find(argv[1]);
+        if (!c) return weft__usage("help", "there is no command '%s'", argv[1]);
+        print_usage(stdout, c);
+        printf("%s; see weft-%s(1)\n", c->text, c->name);
+    } else {
+        print_help(stdout);
+    }
+    return weft__flush(0);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        print_help(stderr);
+        return WEFT_FAILED;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("weft %s\n", WEFT_VERSION);
+        return weft__flush(0);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help(stdout);
+        return weft__flush(0);
+    }
+    const struct command *c = find(argv[1]);
+    if (!c) {
+        weft__warn("there is no command '%s' (weft help lists them)", argv[1]);
+        return WEFT_FAILED;
+    }
+    return c->run(argc - 1, argv + 1);
+}

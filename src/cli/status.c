@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* How programs end, in words, and ending in the same way. */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void weft__status_text(struct weft_strbuf *b, uint32_t kind, uint32_t code) {
+    if (kind == WEFT_END_SIGNAL) {
+        const char *name = code <= 64 ? sigabbrev_np((int)code) : NULL;
+        weft__strbuf_printf(b, "signal %u", code);
+        if (name) weft__strbuf_printf(b, " (SIG%s)", name);
+    } else {
+        weft__strbuf_printf(b, "exit %u", code);
+    }
+}
+
+void weft__status_of(int s, uint32_t *kind, uint32_t *code) {
+    *kind = WIFSIGNALED(s) ? WEFT_END_SIGNAL : WEFT_END_EXIT;
+    *code = (uint32_t)(WIFSIGNALED(s) ? WTERMSIG(s) : WEXITSTATUS(s));
+}
+
+int weft__status_repeat(uint32_t kind, uint32_t code) {
+    if (kind == WEFT_END_EXIT) return (int)code;
+    /* The program has left its core already, if it was to. */
+    struct rlimit none = {0, 0};
+    sigset_t set;
+    setrlimit(RLIMIT_CORE, &none);
+    signal((int)code, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, (int)code);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    raise((int)code);
+    return 128 + (int)code; /* a signal that does not end weft */
+}

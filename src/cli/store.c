@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Where traces are: the trace directory, the names in it, and the link `latest`. A new folder is made by mkdir, which
+ * fails if the name is taken, so two recordings never share one; `latest` is replaced by rename, so it always points
+ * somewhere. */
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *weft__basename(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+int weft__store_dir(char **out, struct weft_err *err) {
+    struct weft_strbuf b = {0};
+    const char *own = getenv("WEFT_TRACE_DIR"), *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    if (own && *own)
+        weft__strbuf_puts(&b, own);
+    else if (xdg && *xdg == '/') /* the specification wants relative ones ignored */
+        weft__strbuf_printf(&b, "%s/weft", xdg);
+    else if (home && *home)
+        weft__strbuf_printf(&b, "%s/.local/share/weft", home);
+    else
+        return weft__err(err, ENOENT, "no place for traces: neither WEFT_TRACE_DIR nor HOME is set");
+    *out = b.s;
+    return 0;
+}
+
+static int make_dirs(const char *path, struct weft_err *err) {
+    char *p = weft__strdup(path);
+    int r = 0;
+    for (char *s = p + 1; r == 0; s++) {
+        char c = *s;
+        if (c && c != '/') continue;
+        *s = 0;
+        if (mkdir(p, 0777) < 0 && errno != EEXIST) r = weft__err(err, errno, "%s: cannot make the folder: %s", p, strerror(errno));
+        *s = c;
+        if (!c) break;
+    }
+    free(p);
+    return r;
+}
+
+/* The largest N of the PROGRAM-N in the store. */
+static unsigned long highest(const char *store, const char *program) {
+    unsigned long max = 0;
+    size_t len = strlen(program);
+    DIR *d = opendir(store);
+    if (!d) return 0;
+    for (struct dirent *e; (e = readdir(d));) {
+        if (strncmp(e->d_name, program, len) != 0 || e->d_name[len] != '-' || !isdigit((unsigned char)e->d_name[len + 1])) continue;
+        char *end;
+        errno = 0;
+        unsigned long n = strtoul(e->d_name + len + 1, &end, 10);
+        if (*end == 0 && errno == 0 && n < ULONG_MAX / 2 && n > max) max = n;
+    }
+    closedir(d);
+    return max;
+}
+
+int weft__store_new(const char *dir, const char *program, char **out, struct weft_err *err) {
+    char *store = NULL;
+    struct weft_strbuf path = {0};
+    int r;
+    if (dir) {
+        if (mkdir(dir, 0777) < 0) {
+            /* An empty folder will do: mktemp -d makes such. rmdir tells whether it is empty, without a race. */
+            if (errno != EEXIST || rmdir(dir) < 0 || mkdir(dir, 0777) < 0) {
+                if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
+                    return weft__err(err, EEXIST, "%s: exists already", dir);
+                return weft__err(err, errno, "%s: cannot make the folder: %s", dir, strerror(errno));
+            }
+        }
+        weft__strbuf_puts(&path, dir);
+    } else {
+        if ((r = weft__store_dir(&store, err)) < 0) return r;
+        r = make_dirs(store, err);
+        if (r < 0) {
+            free(store);
+            return r;
+        }
+        const char *name = weft__basename(program);
+        unsigned long n = highest(store, name);
+        do {
+            path.len = 0;
+            weft__strbuf_printf(&path, "%s/%s-%lu", store, name, ++n);
+        } while (mkdir(path.s, 0777) < 0 && errno == EEXIST);
+        free(store);
+    }
+    char *real = realpath(path.s, NULL);
+    if (!real) r = weft__err(err, errno, "%s: cannot make the folder: %s", path.s, strerror(errno));
+    weft__strbuf_fini(&path);
+    if (!real) return r;
+    *out = real;
+    return 0;
+}
+
+void weft__store_set_latest(const char *trace) {
+    struct weft_strbuf link = {0}, tmp = {0};
+    const char *name = weft__basename(trace);
+    weft__strbuf_printf(&link, "%.*slatest", (int)(name - trace), trace);
+    weft__strbuf_printf(&tmp, "%.*s.latest-%d", (int)(name - trace), trace, (int)getpid());
+    unlink(tmp.s);
+    if (symlink(name, tmp.s) == 0 && rename(tmp.s, link.s) < 0) unlink(tmp.s);
+    weft__strbuf_fini(&tmp);
+    weft__strbuf_fini(&link);
+}
+
+static bool is_trace(const char *dir) {
+    struct weft_strbuf b = {0};
+    weft__strbuf_printf(&b, "%s/header", dir);
+    bool yes = access(b.s, F_OK) == 0;
+    weft__strbuf_fini(&b);
+    return yes;
+}
+
+/* A name with a slash is a path; one without is a folder here, or a trace of the store. */
+int weft__store_find(const char *name, char **out, struct weft_err *err) {
+    struct weft_strbuf b = {0};
+    char *store;
+    int r;
+    if (name && (strchr(name, '/') || is_trace(name))) {
+        *out = weft__strdup(name);
+        return 0;
+    }
+    if ((r = weft__store_dir(&store, err)) < 0) return r;
+    weft__strbuf_printf(&b, "%s/%s", store, name ? name : "latest");
+    free(store);
+    struct stat st;
+    if (lstat(b.s, &st) < 0) {
+        r = 0;
+        if (!name)
+            r = weft__err(err, ENOENT, "there is no latest trace: record one first (weft record PROGRAM)");
+        else if (stat(name, &st) == 0) /* something here, but no trace: let the reader say so */
+            *out = weft__strdup(name);
+        else
+            r = weft__err(err, ENOENT, "%s: there is no such trace, neither here nor in %.*s", name,
+                          (int)(b.len - strlen(name) - 1), b.s);
+        weft__strbuf_fini(&b);
+        return r;
+    }
+    char *real = realpath(b.s, NULL);
+    if (!real) {
+        r = weft__err(err, errno, "%s: %s", b.s, name ? strerror(errno) : "the latest trace is gone");
+        weft__strbuf_fini(&b);
+        return r;
+    }
+    weft__strbuf_fini(&b);
+    *out = real;
+    return 0;
+}

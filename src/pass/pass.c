@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The pass from above: options in (environment, set by weft-cc), facts, rewriting, counts out. */
+#include "pass.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void options(struct weft_pass_options *o, LLVMModuleRef m) {
+    const char *s;
+    memset(o, 0, sizeof *o);
+    o->plan = WEFT_PLAN_SHARED;
+    if ((s = getenv("WEFT_PLAN"))) o->plan = !strcmp(s, "all") ? WEFT_PLAN_ALL : !strcmp(s, "sync") ? WEFT_PLAN_SYNC : WEFT_PLAN_SHARED;
+    s = getenv("WEFT_LINK");
+    if (s)
+        o->shared_library = !strcmp(s, "shared");
+    else /* without weft-cc: a program has main */
+        o->shared_library = !LLVMGetNamedFunction(m, "main");
+    o->verify = getenv("WEFT_VERIFY") && *getenv("WEFT_VERIFY") == '1';
+    o->stats = getenv("WEFT_STATS");
+    o->serialize = getenv("WEFT_SERIALIZE");
+}
+
+static void report(const struct weft_pass_options *o, const struct weft_facts *f, const struct weft_pass_stats *s) {
+    struct weft_facts_counts c;
+    weft__facts_count(f, &c);
+    int json = o->stats[0] && strcmp(o->stats, "1");
+    FILE *out = json ? fopen(o->stats, "w") : stderr;
+    if (!out) {
+        fprintf(stderr, "weft: %s: cannot write\n", o->stats);
+        return;
+    }
+    if (json) {
+        fprintf(out, "{\"accesses\": %zu, \"shared\": %zu, \"ordered\": %zu, \"ticks\": %zu, \"takes\": %zu, \"outside\": %zu, \"functions\": %zu, \"left_out\": {", c.accesses,
+                c.by[WEFT_WHY_ORDERED] + c.by[WEFT_WHY_UNWRITTEN], s->checks, s->ticks, s->takes, s->outs, s->functions);
+        for (int i = 1; i < WEFT_WHY_COUNT; i++)
+            fprintf(out, "%s\"%s\": %zu", i == 1 ? "" : ", ", weft__why_name(i), c.by[i]);
+        fprintf(out, "}}\n");
+        fclose(out);
+        return;
+    }
+    fprintf(out, "weft: %zu functions, %zu accesses: %zu shared, %zu ordered\n", s->functions, c.accesses,
+            c.by[WEFT_WHY_ORDERED] + c.by[WEFT_WHY_UNWRITTEN], s->checks);
+    for (int i = 1; i < WEFT_WHY_COUNT; i++)
+        if (c.by[i]) fprintf(out, "weft:   left out, %s: %zu\n", weft__why_name(i), c.by[i]);
+    fprintf(out, "weft: %zu ticks, %zu external calls take memory, %zu calls run outside\n", s->ticks, s->takes, s->outs);
+}
+
+int weft__pass_run(LLVMModuleRef m) {
+    struct weft_pass_options o;
+    struct weft_pass_stats s = {0};
+    char err[512];
+    options(&o, m);
+    if (LLVMGetNamedGlobal(m, "__weft_tls")) return 0; /* done before */
+    const char *files = getenv("WEFT_EXTERNALS");
+    if (files && *files) {
+        char *copy = strdup(files);
+        for (char *p = strtok(copy, ":"); p; p = strtok(NULL, ":"))
+            if (weft__externals_load(p, err, sizeof err)) {
+                fprintf(stderr, "weft: %s\n", err);
+                exit(1);
+            }
+        free(copy);
+    }
+    struct weft_facts_options fo = {.shared_library = o.shared_library, .plan = o.plan};
+    struct weft_facts *f = weft__facts_new(m, &fo);
+    const char *name;
+    if (!getenv("WEFT_QUIET"))
+        for (size_t i = 0; (name = weft__facts_unknown(f, i)); i++)
+            fprintf(stderr, "weft: warning: external function '%s' is not in the table: it runs outside, unordered (-weft-serialize=%s, -weft-externals=FILE)\n", name, name);
+    weft__rewrite(m, f, &o, &s);
+    if (o.stats) report(&o, f, &s);
+    weft__facts_free(f);
+    return 1;
+}

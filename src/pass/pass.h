@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The pass, internally: functions grouped under the file that defines them. */
+#ifndef WEFT_PASS_H
+#define WEFT_PASS_H
+
+#include "facts.h"
+#include <llvm-c/Core.h>
+#include <stdio.h>
+
+struct weft_pass_options {
+    int plan;           /* enum weft_plan */
+    int shared_library;
+    int verify;         /* hash every checked access; prove that no site is passed twice in a tick */
+    const char *stats;  /* NULL: none; "": to stderr; else a file for JSON */
+    const char *serialize; /* comma-separated names */
+};
+
+struct weft_pass_stats {
+    size_t checks, ticks, takes, outs, callbacks, functions;
+};
+
+/* ---- shim.cc */
+LLVMValueRef weft__shim_cold(LLVMValueRef cond, LLVMValueRef before);
+LLVMValueRef weft__shim_first(LLVMBasicBlockRef b);
+LLVMBasicBlockRef weft__shim_normal_edge(LLVMValueRef invoke);
+int weft__shim_returns_twice(LLVMValueRef call);
+int weft__shim_must_tail(LLVMValueRef call);
+
+/* ---- rewrite/rewrite.c */
+void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct weft_pass_options *o, struct weft_pass_stats *s);
+
+#endif

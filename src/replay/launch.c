@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Starts a program for recording or replay, so that it finds the same world in both: no address-space randomisation, the
+ * same environment, stack limit and AT_RANDOM bytes, no vDSO (its clock would go past the runtime), and the control file
+ * at WEFT_CONTROL_FD.
+ *
+ * The program is traced from its exec to its first instruction, only to change three words on its new stack; then it is
+ * let go and runs by itself. The child reports what fails before exec through a pipe that exec closes.
+ *
+ * Signals from the terminal go to the program by themselves, so a recording weft does not die from them; those that are
+ * sent to weft alone are passed on. During replay they are not the program's business: they end both. */
+#include "replay/replay.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+#define HANDLED (sizeof handled / sizeof *handled)
+
+static volatile sig_atomic_t running;     /* pid */
+static volatile sig_atomic_t interrupted; /* signal that ended a replay */
+
+static void pass_on(int sig, siginfo_t *info, void *context) {
+    (void)context;
+    /* From the terminal: the program has it already. */
+    if (info->si_code == SI_KERNEL) return;
+    if (running) kill(running, sig);
+}
+
+static void end_both(int sig) {
+    interrupted = sig;
+    if (running) kill(running, SIGKILL);
+}
+
+/* ---- the child, before exec ---- */
+enum step { STEP_FD, STEP_STDIO, STEP_CWD, STEP_STACK, STEP_PERSONALITY, STEP_TRACE, STEP_EXEC };
+struct failure {
+    enum step step;
+    int error;
+};
+
+static void fail(int pipe, enum step step) {
+    struct failure f = {step, errno};
+    int r = weft__write_all(pipe, &f, sizeof f);
+    (void)r;
+    _exit(125);
+}
+
+static void child(const struct weft_launch *l, char *const *env, int pipe, const sigset_t *mask) {
+    if (dup2(l->control->fd, WEFT_CONTROL_FD) < 0) fail(pipe, STEP_FD);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 && (l->no_stdin || l->quiet)) fail(pipe, STEP_STDIO);
+    if (l->no_stdin && dup2(null, 0) < 0) fail(pipe, STEP_STDIO);
+    if (l->quiet && (dup2(null, 1) < 0 || dup2(null, 2) < 0)) fail(pipe, STEP_STDIO);
+    if (l->cwd && chdir(l->cwd) < 0) fail(pipe, STEP_CWD);
+    if (l->set_stack_limit) {
+        struct rlimit lim;
+        getrlimit(RLIMIT_STACK, &lim);
+        lim.rlim_cur = l->stack_limit;
+        if (setrlimit(RLIMIT_STACK, &lim) < 0) fail(pipe, STEP_STACK);
+    }
+    int old = personality(0xffffffff);
+    if (old < 0 || personality((unsigned)old | ADDR_NO_RANDOMIZE) < 0) fail(pipe, STEP_PERSONALITY);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    if (ptrace(PTRACE_TRACEME, 0, 0, 0) < 0) fail(pipe, STEP_TRACE);
+    execve(l->program, l->argv, env);
+    fail(pipe, STEP_EXEC);
+}
+
+static int explain(const struct weft_launch *l, const struct failure *f, struct weft_err *err) {
+    const char *why = strerror(f->error);
+    switch (f->step) {
+    case STEP_FD:
+        return weft__err(err, f->error, "descriptor %d is needed and not allowed here: %s (ulimit -n %d helps)",
+                         WEFT_CONTROL_FD, why, WEFT_CONTROL_FD + 1);
+    case STEP_STDIO: return weft__err(err, f->error, "/dev/null: %s", why);
+    case STEP_CWD: return weft__err(err, f->error, "%s: %s", l->cwd, why);
+    case STEP_STACK:
+        return weft__err(err, f->error, "the stack limit of the recorded run, %llu bytes, is not allowed here: %s (see ulimit -s)",
+                         (unsigned long long)l->stack_limit, why);
+    case STEP_PERSONALITY:
+        return weft__err(err, f->error,
+                         "address-space randomisation cannot be switched off here: personality: %s (in a container, allow "
+                         "it: --security-opt seccomp=unconfined)",
+                         why);
+    case STEP_TRACE:
+        return weft__err(err, f->error,
+                         "the program cannot be prepared: ptrace: %s (is weft itself being traced, or a sandbox in the way?)",
+                         why);
+    case STEP_EXEC: break;
+    }
+    return weft__err(err, f->error, "%s: cannot be started: %s", l->program, why);
+}
+
+/* ---- the parent, while the program stands at its first instruction ---- */
+struct memory {
+    int fd;
+    bool failed;
+};
+
+static uint64_t peek(struct memory *m, uint64_t addr) {
+    uint64_t v = 0;
+    if (pread(m->fd, &v, sizeof v, (off_t)addr) != sizeof v) m->failed = true;
+    return v;
+}
+
+static void poke(struct memory *m, uint64_t addr, const void *bytes, size_t n) {
+    if (pwrite(m->fd, bytes, n, (off_t)addr) != (ssize_t)n) m->failed = true;
+}
+
+/* The new stack, from its pointer up: argc, arguments, 0, environment, 0, auxiliary vector. */
+static int prepare(const struct weft_launch *l, pid_t pid, struct weft_err *err) {
+    char path[64];
+    struct user_regs_struct regs;
+    struct iovec iov = {&regs, sizeof regs};
+    if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &iov) < 0)
+        return weft__err(err, errno, "the program cannot be prepared: ptrace: %s", strerror(errno));
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+    struct memory m = {.fd = open(path, O_RDWR | O_CLOEXEC)};
+    if (m.fd < 0) return weft__err(err, errno, "the program cannot be prepared: %s: %s", path, strerror(errno));
+    uint64_t at = regs.rsp;
+    at += 8 + (peek(&m, at) + 1) * 8;
+    while (peek(&m, at)) at += 8;
+    at += 8;
+    bool random = false;
+    for (uint64_t type; !m.failed && (type = peek(&m, at)) != AT_NULL; at += 16) {
+        uint64_t value = peek(&m, at + 8), ignore = AT_IGNORE;
+        if (type == AT_RANDOM) {
+            poke(&m, value, l->at_random, 16);
+            random = true;
+        }
+        if (type == AT_SYSINFO_EHDR) {
+            l->control->control->vdso = value;
+            poke(&m, at, &ignore, sizeof ignore);
+        }
+    }
+    close(m.fd);
+    if (m.failed || !random)
+        return weft__err(err, EIO, "the program cannot be prepared: its stack does not look as expected");
+    return 0;
+}
+
+static pid_t wait_for(pid_t pid, int *status) {
+    pid_t r;
+    do r = waitpid(pid, status, 0);
+    while (r < 0 && errno == EINTR);
+    return r;
+}
+
+/* From fork to the first instruction. */
+static int start(const struct weft_launch *l, pid_t pid, int pipe, struct weft_err *err) {
+    int status;
+    for (;;) {
+        if (wait_for(pid, &status) < 0) return weft__err(err, errno, "waitpid: %s", strerror(errno));
+        if (!WIFSTOPPED(status)) break;
+        if (WSTOPSIG(status) == SIGTRAP) {
+            int r = prepare(l, pid, err);
+            if (r == 0 && ptrace(PTRACE_DETACH, pid, 0, 0) < 0)
+                r = weft__err(err, errno, "the program cannot be let go: ptrace: %s", strerror(errno));
+            if (r < 0) {
+                kill(pid, SIGKILL);
+                wait_for(pid, &status);
+            }
+            return r;
+        }
+        /* Another signal came first: it is the program's. */
+        ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(status));
+    }
+    struct failure f;
+    if (read(pipe, &f, sizeof f) == sizeof f) return explain(l, &f, err);
+    return weft__err(err, ECHILD, "%s: ended before it started", l->program);
+}
+
+int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err) {
+    sigset_t block, mask;
+    struct sigaction old[HANDLED];
+    int pipe[2] = {-1, -1};
+    int r = 0;
+    size_t n = 0;
+
+    while (l->env[n]) n++;
+    char **env = weft__alloc((n + 2) * sizeof *env);
+    env[0] = (char *)WEFT_ENV;
+    memcpy(env + 1, l->env, n * sizeof *env);
+
+    if (pipe2(pipe, O_CLOEXEC) < 0) {
+        r = weft__err(err, errno, "pipe: %s", strerror(errno));
+        goto out;
+    }
+    /* Held back until the child has its old dispositions and we our new ones. */
+    sigemptyset(&block);
+    for (size_t i = 0; i < HANDLED; i++) sigaddset(&block, handled[i]);
+    sigprocmask(SIG_BLOCK, &block, &mask);
+    interrupted = 0;
+    pid_t pid = fork();
+    if (pid == 0) child(l, env, pipe[1], &mask);
+    if (pid < 0) {
+        r = weft__err(err, errno, "fork: %s", strerror(errno));
+        sigprocmask(SIG_SETMASK, &mask, NULL);
+        goto out;
+    }
+    close(pipe[1]);
+    pipe[1] = -1;
+    running = pid;
+    for (size_t i = 0; i < HANDLED; i++) {
+        struct sigaction sa = {.sa_flags = SA_RESTART};
+        sigaction(handled[i], NULL, &old[i]);
+        if (l->may_interrupt) {
+            sa.sa_handler = old[i].sa_handler == SIG_IGN ? SIG_IGN : end_both;
+        } else if (handled[i] == SIGINT || handled[i] == SIGQUIT) {
+            sa.sa_handler = SIG_IGN;
+        } else {
+            sa.sa_sigaction = pass_on;
+            sa.sa_flags |= SA_SIGINFO;
+        }
+        sigaction(handled[i], &sa, NULL);
+    }
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+
+    r = start(l, pid, pipe[0], err);
+    if (r == 0 && wait_for(pid, status) < 0) r = weft__err(err, errno, "waitpid: %s", strerror(errno));
+    running = 0;
+    for (size_t i = 0; i < HANDLED; i++) sigaction(handled[i], &old[i], NULL);
+    if (interrupted) {
+        signal(interrupted, SIG_DFL);
+        raise(interrupted);
+    }
+out:
+    if (pipe[0] >= 0) close(pipe[0]);
+    if (pipe[1] >= 0) close(pipe[1]);
+    free(env);
+    return r;
+}

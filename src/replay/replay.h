@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Replay as the launcher sees it: what the program has to meet (the schedule), whether it is the program that was
+ * recorded, and how it is started. What happens inside the program is the runtime's. */
+#ifndef WEFT_REPLAY_H
+#define WEFT_REPLAY_H
+
+#include "base/base.h"
+#include "trace/trace.h"
+
+#include <sys/types.h>
+
+/* ---- schedule.c ---- */
+struct weft_schedule {
+    int fd;                       /* memory file, close-on-exec */
+    uint8_t *map;                 /* all of it, shared */
+    uint64_t size;
+    struct weft_control *control; /* at the start of map */
+    struct weft_counts counts;
+};
+/* The memory file of a replay: control block and schedule. */
+int weft__replay_schedule(struct weft_trace *t, struct weft_schedule *out, struct weft_err *err) WEFT_MUST;
+/* The memory file of a recording: the control block alone. */
+int weft__record_control(const char *streams, uint64_t seed, struct weft_schedule *out, struct weft_err *err) WEFT_MUST;
+void weft__schedule_reset(struct weft_schedule *s); /* before each run: as if no program had used it yet */
+void weft__schedule_fini(struct weft_schedule *s);
+
+/* ---- program.c: ELF files, as far as weft looks into them ---- */
+struct weft_program {
+    bool weft;            /* has weft's note */
+    uint32_t abi;         /* its version */
+    uint8_t build_id[32]; /* zero-padded; all zero: none */
+};
+/* Fails if the file is not a program that could run here; a script is -ENOEXEC. */
+int weft__program_read(const char *path, struct weft_program *out, struct weft_err *err) WEFT_MUST;
+/* Absolute path of what execvp would run; new memory. */
+int weft__program_find(const char *name, char **out, struct weft_err *err) WEFT_MUST;
+/* Can be recorded and replayed at all. */
+int weft__program_usable(const char *path, struct weft_err *err) WEFT_MUST;
+/* Are the program and its libraries still what they were? */
+int weft__program_unchanged(struct weft_trace *t, const struct weft_module *m, size_t n, struct weft_err *err) WEFT_MUST;
+
+/* ---- launch.c ---- */
+struct weft_launch {
+    const char *program; /* absolute */
+    const char *cwd;     /* NULL: stay here */
+    char *const *argv, *const *env;
+    const uint8_t *at_random;
+    uint64_t stack_limit;
+    bool set_stack_limit;
+    bool quiet;      /* stdout and stderr to /dev/null */
+    bool no_stdin;   /* stdin from /dev/null */
+    bool may_interrupt; /* SIGINT and the like end the program at once, and weft with it; otherwise they are the program's */
+    struct weft_schedule *control;
+};
+/* Runs the program to its end; *status as from waitpid. */
+int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err) WEFT_MUST;
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Replay: a thread runs freely to the next position that has an item, and there does what the item says.
+ *
+ * The launcher has laid each thread's items flat and sorted by tick (struct weft_sched). The clock's limit is the tick of
+ * the next item. In that tick the id is poisoned, so every check comes here and sites are compared; a thread meets a site
+ * at most once in a tick, so matching by site is exact. What is due at a position: REACHED flags are set, then WAITs are
+ * waited for, then the access or operation happens; DONE flags are set at the thread's next miss or tick, when it has
+ * surely happened. An item whose tick goes by without having been met is a divergence.
+ *
+ * Flags are futex words: 0 not yet, 1 set, 2 not yet and somebody sleeps. */
+#include "runtime.h"
+#include "sys.h"
+#include <linux/futex.h>
+#include <linux/time_types.h>
+
+static uint32_t *flags;
+static int progress; /* advances whenever anybody gets past a gate: the stuck check watches it */
+#define POISON 1
+
+static void set_flag(uint32_t f) {
+    if (__atomic_exchange_n(&flags[f], 1, __ATOMIC_ACQ_REL) == 2) weft__raw(SYS_futex, &flags[f], FUTEX_WAKE_PRIVATE, 1 << 30);
+}
+
+/* All threads that are still to do something wait, and have done so for a while: the replay cannot go on. */
+static void check_stuck(struct weft_thread *t, int seen_progress) {
+    for (uint32_t s = 1; s < weft__slots; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (o && o->alive && !__atomic_load_n(&o->waiting, __ATOMIC_ACQUIRE)) return;
+    }
+    if (__atomic_load_n(&progress, __ATOMIC_ACQUIRE) != seen_progress) return;
+    if (__atomic_load_n(&flags[t->waiting_flag], __ATOMIC_ACQUIRE) == 1) return;
+    char buf[600];
+    size_t n = 0;
+    for (uint32_t s = 1; s < weft__slots && n < sizeof buf - 120; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (o && o->alive && o->waiting == 1)
+            n += weft__format(buf + n, sizeof buf - n, "%sthread %u at tick %lu @0x%lx", n ? "; " : "", s, o->tls->clock,
+                              o->waiting_site);
+    }
+    weft__stuck("all threads wait, so this run differs from the recorded one: %s", buf);
+}
+
+static void wait_flag(struct weft_thread *t, uint32_t f, uint64_t site) {
+    for (int i = 0; i < 300; i++) {
+        if (__atomic_load_n(&flags[f], __ATOMIC_ACQUIRE) == 1) return;
+        weft__pause();
+    }
+    t->waiting_flag = f;
+    t->waiting_site = site;
+    __atomic_store_n(&t->waiting, 1, __ATOMIC_SEQ_CST);
+    for (;;) {
+        int seen = __atomic_load_n(&progress, __ATOMIC_ACQUIRE);
+        uint32_t z = 0;
+        __atomic_compare_exchange_n(&flags[f], &z, 2, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        if (z == 1) break;
+        struct __kernel_timespec ts = {2, 0};
+        long r = weft__raw(SYS_futex, &flags[f], FUTEX_WAIT_PRIVATE, 2, &ts);
+        if (r == -110) check_stuck(t, seen);
+    }
+    __atomic_store_n(&t->waiting, 0, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&progress, 1, __ATOMIC_ACQ_REL);
+}
+
+/* A thread beyond what is known of it: it must not disturb the others. */
+void weft__gate_park(struct weft_thread *t) {
+    __atomic_store_n(&t->waiting, 2, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&progress, 1, __ATOMIC_ACQ_REL);
+    weft__raw(SYS_futex, &progress, FUTEX_WAKE_PRIVATE, 1 << 30);
+    static int never;
+    for (;;) weft__raw(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, 0);
+}
+
+/* Sets the DONE flags of the position before. */
+static void settle(struct weft_thread *t) {
+    if (t->cur_tick == WEFT_NEVER) return;
+    for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick <= t->cur_tick; i++)
+        if (i->kind == WEFT_S_DONE && i->tick == t->cur_tick && i->site == t->cur_site) {
+            set_flag(i->a);
+            i->kind = 0;
+        }
+    t->cur_tick = WEFT_NEVER;
+}
+
+/* At (clock, site). */
+static void at(struct weft_thread *t, uint64_t site) {
+    uint64_t now = t->tls->clock;
+    int done = 0;
+    struct weft_sched_item *i;
+    for (i = t->items; i < t->items_end && i->tick == now; i++) {
+        if (i->site != site) continue;
+        if (i->kind == WEFT_S_REACHED) {
+            set_flag(i->a);
+            i->kind = 0;
+        } else if (i->kind == WEFT_S_DONE)
+            done = 1;
+    }
+    for (i = t->items; i < t->items_end && i->tick == now; i++)
+        if (i->site == site && i->kind == WEFT_S_WAIT) {
+            wait_flag(t, i->a, site);
+            i->kind = 0;
+        }
+    if (done) {
+        t->cur_tick = now;
+        t->cur_site = site;
+    }
+}
+
+static int left_in_tick(struct weft_thread *t, uint64_t now) {
+    for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == now; i++)
+        if (i->kind) return 1;
+    return 0;
+}
+
+static const char *missed_name(const struct weft_sched_item *i) {
+    return i->kind == WEFT_S_INPUT ? "an input" : i->kind == WEFT_S_WAIT ? "an access that waited" : "an access that others waited for";
+}
+
+/* Drop the items of past ticks: all must have been met. */
+static void pass(struct weft_thread *t, uint64_t now) {
+    while (t->items < t->items_end && t->items->tick < now) {
+        if (t->items->kind && !(t->items->kind == WEFT_S_INPUT && t->items->item == WEFT_ITEM_REACHED)) {
+            weft__diverged("thread %u passed tick %lu without %s that the recording has there, at @0x%lx (op %u)", t->slot,
+                           t->items->tick, missed_name(t->items), t->items->site, t->items->a);
+        }
+        t->items++;
+    }
+}
+
+void weft__gate_arm(struct weft_thread *t) {
+    struct weft_tls *s = t->tls;
+    uint64_t now = s->clock;
+    if (t->items < t->items_end && t->items->tick == now) {
+        s->me = POISON;
+        s->limit = now + 1;
+    } else if (t->items < t->items_end) {
+        s->me = 0;
+        s->limit = t->items->tick;
+    } else {
+        s->me = 0;
+        if (t->open_end)
+            s->limit = WEFT_NEVER;
+        else {
+            /* Known only up to final_tick: every miss and the next tick come here, to stop. */
+            s->limit = now < t->final_tick ? t->final_tick : now + 1;
+            if (now >= t->final_tick) s->me = POISON;
+        }
+    }
+}
+
+void weft__gate_tick(struct weft_thread *t) {
+    uint64_t now = t->tls->clock;
+    settle(t);
+    pass(t, now);
+    if (unlikely(t->items == t->items_end && !t->open_end && now > t->final_tick)) weft__gate_park(t);
+    at(t, 0);
+    weft__gate_arm(t);
+}
+
+void weft__gate_miss(struct weft_thread *t, uint64_t site) {
+    uint64_t now = t->tls->clock;
+    settle(t);
+    if (unlikely(!t->open_end && now >= t->final_tick && !left_in_tick(t, now) &&
+                 (t->items == t->items_end || t->items_end[-1].tick <= now)))
+        weft__gate_park(t);
+    at(t, site);
+}
+
+void weft__gate_end(struct weft_thread *t) { settle(t); }
+
+/* The input that the recording has at this tick. */
+struct weft_sched_item *weft__gate_input(struct weft_thread *t, int item, int64_t op) {
+    uint64_t now = t->tls->clock;
+    for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == now; i++)
+        if (i->kind == WEFT_S_INPUT) {
+            if ((int)i->item != item || (op >= 0 && i->a != op)) return NULL;
+            i->kind = 0;
+            return i;
+        }
+    return NULL;
+}
+
+const void *weft__gate_data(const struct weft_sched_item *i) { return weft__file + i->data; }
+
+/* The process is about to end in this thread: let all others finish their recorded parts first (LEAP 2.5). */
+void weft__gate_finish(struct weft_thread *t) {
+    settle(t);
+    __atomic_store_n(&t->waiting, 3, __ATOMIC_SEQ_CST);
+    for (int quiet = 0;;) {
+        int seen = __atomic_load_n(&progress, __ATOMIC_ACQUIRE), busy = 0, gated = 0;
+        for (uint32_t s = 1; s < weft__slots; s++) {
+            struct weft_thread *o = weft__threads[s];
+            if (!o || o == t || !o->alive) continue;
+            int w = __atomic_load_n(&o->waiting, __ATOMIC_ACQUIRE);
+            if (w == 2) continue;
+            /* Nothing more is known of it: wherever it is, it has done its part when it is past its last item. */
+            if (o->items == o->items_end && __atomic_load_n(&o->tls->clock, __ATOMIC_ACQUIRE) >= o->final_tick) continue;
+            busy = 1;
+            gated |= w == 1;
+        }
+        if (!busy) return;
+        struct __kernel_timespec ts = {0, 1000000};
+        long r = weft__raw(SYS_futex, &progress, FUTEX_WAIT_PRIVATE, seen, &ts);
+        if (r == -110 && gated && ++quiet > 3000) {
+            t->waiting_flag = 0;
+            check_stuck(t, seen);
+            quiet = 0;
+        }
+        if (r != -110) quiet = 0;
+    }
+}
+
+void weft__gate_open(struct weft_thread *t) {
+    struct weft_sched *s = (struct weft_sched *)(weft__file + weft__control->sched_off);
+    flags = (uint32_t *)(weft__file + s->flags_off);
+    t->cur_tick = WEFT_NEVER;
+    t->items = t->items_end = NULL;
+    t->final_tick = 0;
+    t->open_end = 0;
+    if (t->slot < s->slots) {
+        struct weft_sched_slot *sl = (struct weft_sched_slot *)(s + 1) + t->slot;
+        t->items = (struct weft_sched_item *)(weft__file + sl->items_off);
+        t->items_end = t->items + sl->items;
+        t->final_tick = sl->final_tick;
+        t->open_end = (int)sl->open_end;
+    }
+}

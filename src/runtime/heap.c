@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* malloc and its family over alloc.c, in all modes. Addresses follow from each thread's own history, so nothing is logged
+ * but the rare exchanges with the common pools, which are operations on an object like any other.
+ *
+ * This code runs on the program's stack and takes the same way in record and replay; what differs goes through
+ * weft__on_rt. free() is an access to the block (so that two racing frees are ordered and the second one is the double
+ * free in replay as well): it ticks, always. */
+#define _GNU_SOURCE
+#include "alloc.h"
+#include "real.h"
+#include "runtime.h"
+#include "sys.h"
+#include <errno.h>
+
+long weft__on_rt(void *fn, ...);
+
+static __thread struct weft_heap *my_heap __attribute__((tls_model("initial-exec")));
+static struct weft_heap first; /* slot 1: used before anything is known */
+static int pool_locks[WEFT_HEAP_POOLS + 1];
+static const char pool_objects[WEFT_HEAP_POOLS + 1];
+
+/* ---- natively: heaps for threads that come and go */
+
+static int spare_lock;
+static struct weft_heap *spare[WEFT_MAX_SLOT + 1];
+static uint32_t spares, heaps = 1;
+
+static struct weft_heap *heap_slow(void) {
+    struct weft_thread *t = weft__active();
+    if (t) {
+        weft__heap_attach(t);
+        return my_heap = t->heap;
+    }
+    struct weft_heap *h = NULL;
+    weft__lock(&spare_lock);
+    if (!first.slot) {
+        h = &first;
+        weft__heap_init(h, 1);
+    } else if (spares)
+        h = spare[--spares];
+    else if (heaps < WEFT_MAX_SLOT) {
+        h = weft__rt_map(sizeof *h);
+        weft__heap_init(h, ++heaps);
+    }
+    weft__unlock(&spare_lock);
+    return my_heap = h ? h : &first;
+}
+
+static inline struct weft_heap *heap(void) { return likely(my_heap != NULL) ? my_heap : heap_slow(); }
+
+/* A native thread has ended. */
+void weft__heap_give_back(void) {
+    if (weft__mode != WEFT_NATIVE || !my_heap || my_heap == &first) return;
+    weft__heap_retire(my_heap);
+    weft__lock(&spare_lock);
+    spare[spares++] = my_heap;
+    my_heap = NULL;
+    weft__unlock(&spare_lock);
+}
+
+void weft__heap_attach(struct weft_thread *t) {
+    if (t->heap) return;
+    if (t->slot == 1) {
+        if (!first.slot) weft__heap_init(&first, 1);
+        t->heap = &first;
+    } else {
+        struct weft_heap *h = weft__rt_map(sizeof *h);
+        weft__heap_init(h, t->slot);
+        t->heap = h;
+    }
+}
+
+void weft__heap_detach(struct weft_thread *t) {
+    if (t->heap) weft__heap_retire(t->heap);
+}
+
+/* ---- hooks of the allocator */
+
+static void pool_enter(unsigned pool) {
+    int was = 0;
+    struct weft_thread *t = weft__enter(&was);
+    weft__lock(&pool_locks[pool]);
+    if (!t) return;
+    t->in_outside = was;
+    weft__order(t, &pool_objects[pool]);
+}
+static void pool_leave(unsigned pool) {
+    struct weft_thread *t = weft__active();
+    weft__unlock(&pool_locks[pool]);
+    if (t) weft__leave(t, t->in_outside);
+}
+void weft__heap_pool_enter(unsigned pool) { weft__on_rt((void *)pool_enter, (long)pool); }
+void weft__heap_pool_leave(unsigned pool) { weft__on_rt((void *)pool_leave, (long)pool); }
+
+long write(int, const void *, unsigned long);
+__attribute__((noreturn)) void abort(void);
+void weft__heap_bad(const char *message) {
+    size_t n = 0;
+    while (message[n]) n++;
+    write(2, message, n);
+    write(2, "\n", 1);
+    abort();
+}
+
+#define BLOCK 4096ul
+static void copy_on_rt(char *d, const char *s, size_t n, int zero) {
+    int was = 0;
+    struct weft_thread *t = weft__active();
+    if (!t) {
+        if (zero)
+            weft__zero(d, n);
+        else
+            weft__copy(d, s, n);
+        return;
+    }
+    while (n) {
+        size_t k = n < BLOCK ? n : BLOCK;
+        weft__enter(&was);
+        if (zero) {
+            weft__take(t, d, k);
+            weft__zero(d, k);
+        } else {
+            weft__take2(t, d, k, s, k);
+            weft__copy(d, s, k);
+        }
+        weft__leave(t, was);
+        d += k;
+        s += k;
+        n -= k;
+    }
+}
+void weft__heap_copy(void *d, const void *s, size_t n) { weft__on_rt((void *)copy_on_rt, d, s, n, 0L); }
+void weft__heap_zero(void *p, size_t n) { weft__on_rt((void *)copy_on_rt, p, (void *)NULL, n, 1L); }
+
+static void release_on_rt(void *p, size_t n) {
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    if (t) weft__take(t, p, n);
+    weft__sys_madvise((uint64_t)(uintptr_t)p, n, 4 /* MADV_DONTNEED */);
+    if (t) weft__leave(t, was);
+}
+void weft__heap_release(void *p, size_t n) { weft__on_rt((void *)release_on_rt, p, n); }
+
+/* ---- what libc allocates while the runtime calls it (a new thread's tables): not the program's, and in an order that
+ * replay does not repeat. A small allocator of its own, so that the program's heaps do not notice. */
+
+#define RT_LO 0x700000000000ul
+#define RT_HI 0x740000000000ul
+struct rt_block {
+    struct rt_block *next;
+    uint64_t class; /* usable bytes: 32 << class, less this header */
+};
+static int rt_lock;
+static struct rt_block *rt_free_list[40];
+static char *rt_at, *rt_end;
+
+static int is_rt(const void *p) { return (uint64_t)(uintptr_t)p >= RT_LO && (uint64_t)(uintptr_t)p < RT_HI; }
+
+static void *rt_malloc(size_t n, size_t align) {
+    if (n > 1ul << 30 || align > 4096) return NULL;
+    uint64_t c = 0;
+    size_t room = n + sizeof(struct rt_block) + (align > 16 ? align : 0);
+    while ((32ul << c) < room) c++;
+    weft__lock(&rt_lock);
+    struct rt_block *b = align > 16 ? NULL : rt_free_list[c];
+    if (b)
+        rt_free_list[c] = b->next;
+    else {
+        if (!rt_at || (size_t)(rt_end - rt_at) < (32ul << c)) {
+            size_t m = (32ul << c) > (1ul << 20) ? 32ul << c : 1ul << 20;
+            rt_at = weft__rt_map(m);
+            rt_end = rt_at + m;
+        }
+        b = (struct rt_block *)rt_at;
+        rt_at += 32ul << c;
+    }
+    weft__unlock(&rt_lock);
+    if (align > 16) { /* never freed to a list: class 39 */
+        uint64_t p = ((uint64_t)(uintptr_t)(b + 1) + align - 1) & ~(align - 1);
+        b = (struct rt_block *)p - 1;
+        b->class = 39;
+        return (void *)p;
+    }
+    b->class = c;
+    return b + 1;
+}
+static size_t rt_size(const void *p) { return (32ul << ((const struct rt_block *)p - 1)->class) - sizeof(struct rt_block); }
+static void rt_free(void *p) {
+    struct rt_block *b = (struct rt_block *)p - 1;
+    if (b->class >= 39) return;
+    weft__lock(&rt_lock);
+    b->next = rt_free_list[b->class];
+    rt_free_list[b->class] = b;
+    weft__unlock(&rt_lock);
+}
+static int in_runtime(void) { return weft__mode != WEFT_NATIVE && __weft_tls.depth; }
+
+/* ---- the family */
+
+static void *nomem(void) {
+    *weft__real.__errno_location() = ENOMEM;
+    return NULL;
+}
+
+WEFT_API void *malloc(size_t n) {
+    if (unlikely(in_runtime())) return rt_malloc(n, 16);
+    void *p = weft__heap_malloc(heap(), n);
+    return likely(p != NULL) ? p : nomem();
+}
+
+WEFT_API void *calloc(size_t n, size_t m) {
+    if (unlikely(in_runtime())) {
+        size_t k;
+        void *q = __builtin_mul_overflow(n, m, &k) ? NULL : rt_malloc(k, 16);
+        if (q) weft__zero(q, k);
+        return q;
+    }
+    void *p = weft__heap_calloc(heap(), n, m);
+    return likely(p != NULL) ? p : nomem();
+}
+
+/* The block's first line becomes ours, at a tick of its own. */
+static void own_slow(void *p) {
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    weft__take(t, p, 1);
+    weft__leave(t, was);
+}
+
+static inline void own(void *p) {
+    struct weft_tls *s = &__weft_tls;
+    if (weft__mode == WEFT_NATIVE || !s->self) return;
+    /* A tick, and a check, as instrumented code does them. */
+    if (unlikely(s->outside) || unlikely(s->clock + 1 >= __atomic_load_n(&s->limit, __ATOMIC_RELAXED)) ||
+        unlikely(((uint16_t *)WEFT_TABLE_ADDR)[(uint32_t)(uintptr_t)p >> WEFT_LINE_SHIFT] != s->me))
+        weft__on_rt((void *)own_slow, p);
+    else
+        s->clock++;
+}
+
+WEFT_API void free(void *p) {
+    if (!p) return;
+    if (unlikely(is_rt(p))) {
+        rt_free(p);
+        return;
+    }
+    own(p);
+    weft__heap_free(heap(), p);
+}
+WEFT_API void cfree(void *p) { free(p); }
+
+WEFT_API void *realloc(void *p, size_t n) {
+    if (!p) return malloc(n);
+    if (unlikely(is_rt(p))) {
+        void *q = malloc(n);
+        if (q) weft__copy(q, p, rt_size(p) < n ? rt_size(p) : n);
+        if (q || !n) rt_free(p);
+        return q;
+    }
+    own(p);
+    void *q = weft__heap_realloc(heap(), p, n);
+    return q || !n ? q : nomem();
+}
+WEFT_API void *reallocarray(void *p, size_t n, size_t m) {
+    size_t k;
+    if (__builtin_mul_overflow(n, m, &k)) return nomem();
+    return realloc(p, k);
+}
+
+WEFT_API void *memalign(size_t a, size_t n) {
+    if (a & (a - 1)) {
+        size_t b = 16;
+        while (b < a) b *= 2;
+        a = b;
+    }
+    if (unlikely(in_runtime())) return rt_malloc(n, a);
+    void *p = weft__heap_memalign(heap(), a < 16 ? 16 : a, n);
+    return p ? p : nomem();
+}
+WEFT_API void *aligned_alloc(size_t a, size_t n) { return memalign(a, n); }
+WEFT_API int posix_memalign(void **out, size_t a, size_t n) {
+    if (a < sizeof(void *) || (a & (a - 1))) return EINVAL;
+    void *p = weft__heap_memalign(heap(), a < 16 ? 16 : a, n);
+    if (!p) return ENOMEM;
+    *out = p;
+    return 0;
+}
+WEFT_API void *valloc(size_t n) { return memalign(4096, n); }
+WEFT_API void *pvalloc(size_t n) { return memalign(4096, (n + 4095) & ~4095ul); }
+WEFT_API size_t malloc_usable_size(void *p) { return p ? weft__heap_usable_size(p) : 0; }
+WEFT_API int malloc_trim(size_t n) {
+    (void)n;
+    return 0;
+}
+WEFT_API int mallopt(int k, int v) {
+    (void)k;
+    (void)v;
+    return 1;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Appends items to `streams` (trace.h says how they look).
+ *
+ * Each thread writes into a chunk of its own, through a shared mapping of the file, so what was written is in the page
+ * cache at once and survives any end of the process. An item's tag byte is stored last: a reader of a file whose writer
+ * was killed stops at the first zero tag and has seen only whole items (x86 keeps the order of stores; the compiler is
+ * told by a release store).
+ *
+ * Disk space is reserved (fallocate) a whole extent at a time before it is mapped, because a full disk under a mapping is
+ * a SIGBUS. If that fails, every thread ends its stream with LOST when it next needs a chunk, and the program goes on.
+ * Space for LOST is kept free at the end of each chunk. */
+#include "runtime.h"
+#include "sys.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#define EXTENT (4ul << 20)
+#define TAIL 16    /* kept for LOST */
+#define EDGE_MAX 48
+
+static int log_fd = -1;
+static int log_lock;
+static unsigned char *extent;
+static uint64_t extent_used = EXTENT, file_size;
+
+void weft__log_open(void) {
+    long fd = weft__raw(SYS_open, weft__control->streams, O_RDWR | O_CLOEXEC, 0);
+    if (fd < 0) weft__refuse("cannot open %s (error %ld)", weft__control->streams, -fd);
+    /* Out of the way of the program's own descriptors. */
+    long hi = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 1000);
+    if (hi < 0) hi = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 200);
+    if (hi < 0) weft__refuse("cannot duplicate a descriptor for the log (error %ld)", -hi);
+    weft__raw(SYS_close, fd);
+    log_fd = (int)hi;
+}
+
+int weft__log_fd(void) { return log_fd; }
+
+/* A zeroed chunk, or NULL: no space. */
+static struct weft_chunk *chunk_new(void) {
+    struct weft_chunk *c = NULL;
+    weft__lock(&log_lock);
+    if (extent_used == EXTENT && !weft__control->log_full) {
+        long r = 0;
+        if (weft__control->max_bytes && file_size + EXTENT > weft__control->max_bytes) r = -EFBIG;
+        if (!r) r = weft__raw(SYS_fallocate, log_fd, 0, file_size, EXTENT);
+        if (r == -EOPNOTSUPP || r == -ENOSYS) r = weft__raw(SYS_ftruncate, log_fd, file_size + EXTENT);
+        if (!r) {
+            r = weft__raw(SYS_mmap, 0, EXTENT, PROT_READ | PROT_WRITE, MAP_SHARED, log_fd, file_size);
+            if (r > 0 || r < -4095) {
+                extent = (unsigned char *)r;
+                extent_used = 0;
+                file_size += EXTENT;
+                r = 0;
+            }
+        }
+        if (r) weft__control->log_full = (uint64_t)-r;
+    }
+    if (extent_used < EXTENT && !weft__control->log_full) {
+        c = (struct weft_chunk *)(extent + extent_used);
+        extent_used += WEFT_CHUNK;
+        weft__control->chunks++;
+    }
+    weft__unlock(&log_lock);
+    return c;
+}
+
+static unsigned char *varint(unsigned char *p, uint64_t v) {
+    while (v >= 0x80) {
+        *p++ = (unsigned char)(v | 0x80);
+        v >>= 7;
+    }
+    *p++ = (unsigned char)v;
+    return p;
+}
+static unsigned char *svarint(unsigned char *p, int64_t v) {
+    return varint(p, ((uint64_t)v << 1) ^ (uint64_t)(v >> 63));
+}
+
+static void seal(struct weft_log *l) {
+    struct weft_chunk *c = l->chunk;
+    uint32_t used = (uint32_t)(l->at - (unsigned char *)c);
+    c->hash = weft_hash(c + 1, used - sizeof *c);
+    __atomic_store_n(&c->used, used, __ATOMIC_RELEASE);
+}
+
+/* Room for n bytes in the thread's chunk. 0: the log has ended. */
+static int room(struct weft_thread *t, size_t n, uint64_t tick) {
+    struct weft_log *l = &t->log;
+    if (likely(l->chunk && (size_t)(l->end - l->at) >= n)) return 1;
+    if (l->lost) return 0;
+    struct weft_chunk *c = chunk_new();
+    if (!c) {
+        l->lost = 1;
+        if (l->chunk) {
+            unsigned char *p = varint(l->at + 1, tick - l->tick);
+            *p++ = 0;
+            *p++ = 0;
+            __atomic_store_n(l->at, WEFT_ITEM_LOST, __ATOMIC_RELEASE);
+            l->at = p;
+            seal(l);
+        }
+        return 0;
+    }
+    if (l->chunk) seal(l);
+    c->slot = t->slot;
+    c->seq = l->seq++;
+    c->tick = tick;
+    __atomic_store_n(&c->magic, WEFT_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    l->chunk = c;
+    l->at = (unsigned char *)(c + 1);
+    l->end = (unsigned char *)c + WEFT_CHUNK - TAIL;
+    l->tick = tick;
+    l->site = l->otick = l->osite = 0;
+    return 1;
+}
+
+void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const struct weft_pos *o) {
+    struct weft_log *l = &t->log;
+    t->edges++;
+    if (unlikely(!room(t, EDGE_MAX, tick))) return;
+    unsigned char *p = varint(l->at + 1, tick - l->tick);
+    p = svarint(p, (int64_t)(site - l->site));
+    p = varint(p, o->slot);
+    p = svarint(p, (int64_t)(o->tick - l->otick));
+    p = svarint(p, (int64_t)(o->site - l->osite));
+    l->tick = tick;
+    l->site = site;
+    l->otick = o->tick;
+    l->osite = o->site;
+    __atomic_store_n(l->at, o->done ? WEFT_ITEM_EDGE_DONE : WEFT_ITEM_EDGE, __ATOMIC_RELEASE);
+    l->at = p;
+}
+
+/* One item without regard to length: fits. */
+static void item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn) {
+    struct weft_log *l = &t->log;
+    uint64_t tick = t->tls->clock;
+    if (unlikely(!room(t, an + bn + 40, tick))) return;
+    unsigned char *p = varint(l->at + 1, tick - l->tick);
+    p = varint(p, op);
+    p = varint(p, an + bn);
+    weft__copy(p, a, an);
+    weft__copy(p + an, b, bn);
+    l->tick = tick;
+    __atomic_store_n(l->at, kind, __ATOMIC_RELEASE);
+    l->at = p + an + bn;
+}
+
+void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn) {
+    const size_t max = WEFT_CHUNK - sizeof(struct weft_chunk) - TAIL - 48;
+    /* `a` is small; what of `b` does not fit beside it goes first, as parts. The bytes of an item are its parts, then its
+     * own: so `a` must lead. */
+    if (likely(an + bn <= max)) {
+        /* Prefer filling a chunk to wasting most of it. */
+        item(t, kind, op, a, an, b, bn);
+        return;
+    }
+    item(t, WEFT_ITEM_PART, 0, a, an, b, 0);
+    const unsigned char *p = b;
+    while (bn > max) {
+        size_t n = max;
+        if (t->log.chunk) {
+            size_t left = (size_t)(t->log.end - t->log.at);
+            if (left > 4096 && left - 64 < n) n = left - 64;
+        }
+        item(t, WEFT_ITEM_PART, 0, p, n, NULL, 0);
+        p += n;
+        bn -= n;
+    }
+    item(t, kind, op, p, bn, NULL, 0);
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Recording: who owns which line, and the edges that follow from it. (design: ownership; LEAP gives the theorem.)
+ *
+ * The table has one entry per 64-byte line: nobody, a thread's slot, or SPLIT. A thread reads and writes lines whose entry
+ * is its own slot without any synchronisation. The rules that make this sound:
+ *
+ *   I1  An entry that holds slot u changes only under u's lock.
+ *   I2  It is changed by u itself (at a tick, in a miss, when it goes outside), or by another thread while u's state is not
+ *       IN. So, as long as u is IN and in neither, what u's check saw stays true: a plain load is enough, and the access
+ *       that follows it in program order is covered.
+ *   I3  An entry leaves NOBODY by compare-and-swap to the first owner, and never comes back.
+ *   I4  An entry leaves SPLIT only under the locks of all eight word stripes of the line, to the thread that holds them.
+ *       It becomes SPLIT only by its owner, under the owner's lock and the eight stripes.
+ *   I5  A thread becomes WAITING or OUT only under its own lock with no one in its list of waiters, so nobody who asked it
+ *       is left without an answer; it becomes IN again under its own lock: by itself, or by who answers it, in the same
+ *       step in which it gets the line. (If the answer left it WAITING, a third thread could take the line before the
+ *       waiter used it, and the edge from the giver would be lost.)
+ *   I6  Whoever holds a stripe waits for nothing but stripes with higher numbers. Stripes held for an access are released
+ *       at the thread's next tick or miss, before anything else is done there.
+ *
+ * Memory ordering. Hand-over u -> t: u's accesses precede, in program order, either its own store of the entry (serve) or
+ * its release of its lock when it went OUT; t loads the entry or takes the lock with acquire before it goes on. Both are
+ * under lock u, so lock order gives happens-before; the table entry itself needs no order of its own. Request: the asker
+ * pushes itself to u's list under u's lock and then stores 0 into u's limit. u re-arms by exchanging its limit (a full
+ * barrier) and then looks at the list: if its exchange overwrote the asker's 0, the push was before it in the asker's
+ * program order and u sees it. If not, the 0 stands and u's next tick comes here. So no request is lost.
+ *
+ * Edges. A line taken from u while OUT or WAITING: to u.here, "reached": where u went outside. A line given by u: to the
+ * position at which u answers. A word of a SPLIT line: to the last access of that word, "done". Splitting marks
+ * all eight words with where the owner stood ("reached": its own access there is still to come); joining (taking a SPLIT line whole) comes after
+ * the last access of each word. An edge that follows from what the thread has seen already is not logged.
+ *
+ * Words of lines 4 GiB apart share stripes as the lines share an entry: stripes are chosen by the low 32 bits. */
+#include "runtime.h"
+#include "sys.h"
+#include <linux/futex.h>
+
+#define TABLE ((uint16_t *)WEFT_TABLE_ADDR)
+#define LINE_OF(p) ((uint32_t)(p) >> WEFT_LINE_SHIFT)
+#define PAGE_LINES 64u
+
+/* ---- locks ----------------------------------------------------------------------------------------------------- */
+
+void weft__lock(int *l) {
+    int z = 0;
+    if (likely(__atomic_compare_exchange_n(l, &z, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))) return;
+    for (int i = 0; i < 60; i++) {
+        weft__pause();
+        z = 0;
+        if (__atomic_load_n(l, __ATOMIC_RELAXED) == 0 &&
+            __atomic_compare_exchange_n(l, &z, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return;
+    }
+    while (__atomic_exchange_n(l, 2, __ATOMIC_ACQUIRE) != 0) weft__raw(SYS_futex, l, FUTEX_WAIT_PRIVATE, 2, 0);
+}
+
+void weft__unlock(int *l) {
+    if (unlikely(__atomic_exchange_n(l, 0, __ATOMIC_RELEASE) == 2)) weft__raw(SYS_futex, l, FUTEX_WAKE_PRIVATE, 1);
+}
+
+static void lock2(struct weft_thread *a, struct weft_thread *b) {
+    if (a->slot > b->slot) {
+        struct weft_thread *x = a;
+        a = b;
+        b = x;
+    }
+    weft__lock(&a->lock);
+    weft__lock(&b->lock);
+}
+static void unlock2(struct weft_thread *a, struct weft_thread *b) {
+    weft__unlock(&a->lock);
+    weft__unlock(&b->lock);
+}
+
+/* ---- word stripes ---------------------------------------------------------------------------------------------- */
+
+#define STRIPES (1u << 16)
+struct stripe {
+    int lock; /* spin, then yield: held for one access only */
+    uint16_t run; /* accesses in a row by the same thread */
+    uint16_t slot; /* of the last access; 0: none */
+    uint64_t tick;
+    uint64_t site;
+    uint64_t done; /* 0: the position was only reached (a split) */
+};
+static struct stripe stripes[STRIPES];
+/* Order of operations on mutexes, streams and the like: by address, in a table of their own so that racing data does not
+ * slow them down. */
+#define OBJECTS (1u << 14)
+static struct stripe objects[OBJECTS];
+
+static void stripe_lock(struct stripe *s) {
+    for (int i = 0;; i++) {
+        if (!__atomic_load_n(&s->lock, __ATOMIC_RELAXED) && !__atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE)) return;
+        if (i < 200)
+            weft__pause();
+        else
+            weft__raw(SYS_sched_yield);
+    }
+}
+static void stripe_unlock(struct stripe *s) { __atomic_store_n(&s->lock, 0, __ATOMIC_RELEASE); }
+
+/* ---- edges ----------------------------------------------------------------------------------------------------- */
+
+/* (clock, site) of t comes after `to`. */
+void weft__rec_edge(struct weft_thread *t, uint64_t site, const struct weft_pos *to) {
+    if (to->slot == t->slot || !to->slot) return;
+    struct weft_seen *s = &t->seen[to->slot];
+    if (to->tick < s->tick) return;
+    if (to->tick == s->tick && (to->site == 0 && !to->done && s->tick)) return;
+    if (to->tick == s->tick && to->site == s->site && to->done <= s->done) return;
+    s->tick = to->tick;
+    s->site = to->site;
+    s->done = to->done;
+    weft__log_edge(t, t->tls->clock, site, to);
+}
+
+static void stripe_edge(struct weft_thread *t, uint64_t site, struct stripe *s) {
+    if (s->slot && s->slot != t->slot) {
+        struct weft_pos to = {s->tick, s->site, s->slot, (uint32_t)s->done};
+        weft__rec_edge(t, site, &to);
+    }
+}
+static void stripe_mark(struct weft_thread *t, uint64_t site, struct stripe *s, int done) {
+    s->run = s->slot == t->slot ? (uint16_t)(s->run + (s->run < 0xffff)) : 0;
+    s->slot = (uint16_t)t->slot;
+    s->tick = t->tls->clock;
+    s->site = site;
+    s->done = (uint64_t)done;
+}
+
+void weft__rec_release(struct weft_thread *t) {
+    for (uint32_t i = 0; i < t->nheld; i++) stripe_unlock(&stripes[t->held[i]]);
+    t->nheld = 0;
+}
+
+/* ---- heat: which lines and pages change hands quickly. Heuristics only; racing updates are harmless. --------------- */
+
+#define HEAT (1u << 15)
+static struct {
+    uint32_t when; /* tsc >> 10 */
+    uint16_t count;
+    uint16_t pad;
+} heat[HEAT];
+static uint8_t page_heat[HEAT];
+#define SPLIT_AT 6  /* quick hand-overs of a line before its words are ordered one by one */
+#define QUICK 64    /* tsc >> 10: about 25 us */
+#define PAGE_QUARREL 3
+#define JOIN_AFTER 200
+
+static int line_is_hot(uint32_t line) {
+    uint32_t now = (uint32_t)(weft__tsc() >> 10), h = (line * 2654435761u) >> 17;
+    if (now - heat[h].when < QUICK) {
+        if (heat[h].count < 1000) heat[h].count++;
+    } else
+        heat[h].count /= 2;
+    heat[h].when = now;
+    return heat[h].count > SPLIT_AT;
+}
+
+static uint64_t next_random(struct weft_thread *t) {
+    uint64_t x = t->rng;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return t->rng = x;
+}
+
+/* ---- hand-over ------------------------------------------------------------------------------------------------- */
+
+/* From u to t, both locked; the line, and with it what u has of the page while nobody quarrels over it. */
+static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
+    uint16_t from = (uint16_t)u->slot, to = (uint16_t)t->slot;
+    __atomic_store_n(&TABLE[line], to, __ATOMIC_RELEASE);
+    uint8_t *ph = &page_heat[((line / PAGE_LINES) * 2654435761u) >> 17];
+    if (*ph < PAGE_QUARREL) {
+        ++*ph;
+        uint32_t b = line & ~(PAGE_LINES - 1);
+        for (uint32_t i = b; i < b + PAGE_LINES; i++)
+            if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == from) __atomic_store_n(&TABLE[i], to, __ATOMIC_RELEASE);
+    }
+}
+
+/* Answers everybody who asked t. t is IN and holds no stripe; its position is (clock, site). */
+static void serve(struct weft_thread *t, uint64_t site) {
+    weft__lock(&t->lock);
+    struct weft_thread *list = t->waiters;
+    __atomic_store_n(&t->waiters, NULL, __ATOMIC_RELAXED);
+    weft__unlock(&t->lock);
+    struct weft_pos here = {t->tls->clock, site, t->slot, 0};
+    while (list) {
+        struct weft_thread *o = list;
+        list = o->next;
+        lock2(t, o);
+        o->granted = 0;
+        if (__atomic_load_n(&TABLE[o->want], __ATOMIC_RELAXED) == t->slot) {
+            give(t, o, (uint32_t)o->want);
+            o->grant = here;
+            o->granted = 1;
+        }
+        o->state = WEFT_IN;
+        unlock2(t, o);
+        /* Pairs with the acquire load in wait_served(). */
+        if (__atomic_exchange_n(&o->served, 1, __ATOMIC_RELEASE) == 2)
+            weft__raw(SYS_futex, &o->served, FUTEX_WAKE_PRIVATE, 1);
+    }
+}
+
+static void wait_served(struct weft_thread *t) {
+    for (int i = 0; i < 400; i++) {
+        if (__atomic_load_n(&t->served, __ATOMIC_ACQUIRE) == 1) return;
+        weft__pause();
+    }
+    int z = 0;
+    if (__atomic_compare_exchange_n(&t->served, &z, 2, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+        while (__atomic_load_n(&t->served, __ATOMIC_ACQUIRE) == 2)
+            weft__raw(SYS_futex, &t->served, FUTEX_WAIT_PRIVATE, 2, 0);
+}
+
+static void rearm(struct weft_thread *t, uint64_t site) {
+    uint64_t limit = t->tls->outside ? 0 : WEFT_NEVER;
+    for (;;) {
+        __atomic_exchange_n(&t->tls->limit, limit, __ATOMIC_SEQ_CST);
+        if (likely(!__atomic_load_n(&t->waiters, __ATOMIC_SEQ_CST))) break;
+        serve(t, site);
+    }
+    if (unlikely(__atomic_load_n(&t->sig_pending, __ATOMIC_SEQ_CST))) __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
+}
+
+/* First owner: take what nobody has of the page. */
+static int claim(struct weft_thread *t, uint32_t line) {
+    uint16_t me = (uint16_t)t->slot, z = WEFT_NOBODY;
+    if (!__atomic_compare_exchange_n(&TABLE[line], &z, me, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return 0;
+    uint32_t b = line & ~(PAGE_LINES - 1);
+    for (uint32_t i = b; i < b + PAGE_LINES; i++) {
+        z = WEFT_NOBODY;
+        if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == WEFT_NOBODY)
+            __atomic_compare_exchange_n(&TABLE[i], &z, me, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    }
+    return 1;
+}
+
+static void line_stripes(uint32_t line, uint32_t idx[8]) {
+    for (uint32_t i = 0; i < 8; i++) idx[i] = ((line << 3) + i) & (STRIPES - 1);
+}
+
+/* t owns the line: from now on its words are ordered one by one. */
+static void split(struct weft_thread *t, uint32_t line, uint64_t site) {
+    uint32_t ix[8];
+    line_stripes(line, ix); /* a line's stripes never wrap: their number is a multiple of 8 */
+    for (int i = 0; i < 8; i++) stripe_lock(&stripes[ix[i]]);
+    for (int i = 0; i < 8; i++) {
+        stripe_edge(t, site, &stripes[ix[i]]);
+        /* Only reached: t's own access at this site comes later, maybe after others' accesses of the opened words. */
+        stripe_mark(t, site, &stripes[ix[i]], 0);
+        stripes[ix[i]].run = 0;
+    }
+    weft__lock(&t->lock);
+    __atomic_store_n(&TABLE[line], WEFT_SPLIT, __ATOMIC_RELEASE);
+    weft__unlock(&t->lock);
+    for (int i = 0; i < 8; i++) stripe_unlock(&stripes[ix[i]]);
+    t->splits++;
+}
+
+/* Take a SPLIT line whole. 0: it was not SPLIT any more. */
+static int join(struct weft_thread *t, uint32_t line, uint64_t site) {
+    uint32_t ix[8];
+    line_stripes(line, ix);
+    for (int i = 0; i < 8; i++) stripe_lock(&stripes[ix[i]]);
+    int ok = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == WEFT_SPLIT;
+    if (ok) {
+        for (int i = 0; i < 8; i++) stripe_edge(t, site, &stripes[ix[i]]);
+        __atomic_store_n(&TABLE[line], (uint16_t)t->slot, __ATOMIC_RELEASE);
+    }
+    for (int i = 0; i < 8; i++) stripe_unlock(&stripes[ix[i]]);
+    return ok;
+}
+
+/* Makes t the owner of the line, unless it is SPLIT. Returns 1 if t had to wait for an answer (and may have lost others). */
+static int acquire(struct weft_thread *t, uint32_t line, uint64_t site) {
+    int waited = 0;
+    for (;;) {
+        uint16_t o = __atomic_load_n(&TABLE[line], __ATOMIC_ACQUIRE);
+        if (o == t->slot || o == WEFT_SPLIT) return waited;
+        if (o == WEFT_NOBODY) {
+            if (claim(t, line)) return waited;
+            continue;
+        }
+        struct weft_thread *u = weft__threads[o];
+        if (__atomic_load_n(&t->waiters, __ATOMIC_RELAXED)) serve(t, site);
+        lock2(t, u);
+        if (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) != o || t->waiters) {
+            unlock2(t, u);
+            continue;
+        }
+        if (u->state != WEFT_IN) {
+            struct weft_pos here = u->here;
+            give(u, t, line);
+            unlock2(t, u);
+            weft__rec_edge(t, site, &here);
+        } else {
+            t->want = line;
+            t->granted = 0;
+            __atomic_store_n(&t->served, 0, __ATOMIC_RELAXED);
+            t->here = (struct weft_pos){t->tls->clock, site, t->slot, 0};
+            t->state = WEFT_WAITING;
+            t->next = u->waiters;
+            __atomic_store_n(&u->waiters, t, __ATOMIC_SEQ_CST);
+            __atomic_store_n(&u->tls->limit, 0, __ATOMIC_SEQ_CST); /* pairs with rearm() */
+            unlock2(t, u);
+            t->asks++;
+            wait_served(t);
+            waited = 1;
+            if (!t->granted) continue;
+            weft__rec_edge(t, site, &t->grant);
+        }
+        /* t owns the line now. Quarrelled over: open it word by word. */
+        if (line_is_hot(line) || unlikely((next_random(t) & 1023) < 8)) split(t, line, site);
+        return waited;
+    }
+}
+
+/* An access of n bytes at p is about to happen at (clock, site): on return every line of it is t's own, or its words are
+ * locked until the next tick or miss. */
+static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t site) {
+    uint32_t first = LINE_OF(p), lines = (uint32_t)(((p + n - 1) >> WEFT_LINE_SHIFT) - (p >> WEFT_LINE_SHIFT)) + 1;
+    uint16_t was[4];
+    for (;;) {
+        uint32_t k = 0;
+        int ok = 1;
+        for (uint32_t i = 0; i < lines; i++) acquire(t, (first + i) & (WEFT_TABLE_ENTRIES - 1), site);
+        /* Waiting for a later line may have lost an earlier one: then once more. */
+        for (uint32_t i = 0; i < lines; i++) {
+            uint32_t line = (first + i) & (WEFT_TABLE_ENTRIES - 1);
+            was[i] = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED);
+            if (was[i] != t->slot && was[i] != WEFT_SPLIT) ok = 0;
+            if (was[i] != WEFT_SPLIT) continue;
+            /* The access's words in this line, kept in order of stripe number. */
+            uint32_t w0 = i == 0 ? ((uint32_t)p >> 3) & 7 : 0;
+            uint32_t w1 = i == lines - 1 ? ((uint32_t)(p + n - 1) >> 3) & 7 : 7;
+            for (uint32_t w = w0; w <= w1; w++) {
+                uint32_t s = ((line << 3) + w) & (STRIPES - 1), j = k++;
+                while (j && t->held[j - 1] > s) {
+                    t->held[j] = t->held[j - 1];
+                    j--;
+                }
+                t->held[j] = s;
+            }
+        }
+        if (!ok) continue;
+        if (!k) return;
+        for (uint32_t i = 0; i < k; i++) stripe_lock(&stripes[t->held[i]]);
+        t->nheld = k;
+        /* Ours stay ours (we did not wait); a SPLIT line may have been joined before we had its words. */
+        for (uint32_t i = 0; i < lines; i++)
+            if (__atomic_load_n(&TABLE[(first + i) & (WEFT_TABLE_ENTRIES - 1)], __ATOMIC_RELAXED) != was[i]) ok = 0;
+        if (!ok) {
+            weft__rec_release(t);
+            continue;
+        }
+        int calm = lines == 1;
+        for (uint32_t i = 0; i < k; i++) calm &= stripes[t->held[i]].run > JOIN_AFTER;
+        if (unlikely(calm)) {
+            for (uint32_t i = 0; i < k; i++) stripes[t->held[i]].run = 0;
+            weft__rec_release(t);
+            join(t, first, site);
+            continue;
+        }
+        for (uint32_t i = 0; i < k; i++) {
+            stripe_edge(t, site, &stripes[t->held[i]]);
+            stripe_mark(t, site, &stripes[t->held[i]], 1);
+        }
+        __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* the next tick releases */
+        return;
+    }
+}
+
+/* ---- entries --------------------------------------------------------------------------------------------------- */
+
+void weft__rec_tick(struct weft_thread *t) {
+    weft__rec_release(t);
+    rearm(t, 0);
+}
+
+void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site) {
+    weft__rec_release(t);
+    t->misses++;
+    if (unlikely(__atomic_load_n(&t->waiters, __ATOMIC_RELAXED))) serve(t, site);
+    uint32_t n = acc & WEFT_ACC_SIZE;
+    if (n <= 2 * WEFT_LINE)
+        own_small(t, p, n ? n : 1, site);
+    else
+        while (weft__rec_take(t, p, n, site)) {}
+}
+
+/* Take a whole range; SPLIT lines are joined. Returns 1 if the thread waited on the way: what it held before may be gone,
+ * and the caller asks again until a whole pass gives 0. */
+int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site) {
+    int waited = 0;
+    if (!n) return 0;
+    uint64_t first = p >> WEFT_LINE_SHIFT, last = (p + n - 1) >> WEFT_LINE_SHIFT;
+    for (uint64_t l = first; l <= last; l++) {
+        uint32_t line = (uint32_t)(l & (WEFT_TABLE_ENTRIES - 1));
+        while (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) != t->slot) {
+            waited |= acquire(t, line, site);
+            if (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == WEFT_SPLIT) join(t, line, site);
+        }
+    }
+    return waited;
+}
+
+/* The thread leaves instrumented code at (clock, 0). */
+void weft__rec_out(struct weft_thread *t) {
+    weft__rec_release(t);
+    for (;;) {
+        weft__lock(&t->lock);
+        if (likely(!t->waiters)) break;
+        weft__unlock(&t->lock);
+        serve(t, 0);
+    }
+    t->here = (struct weft_pos){t->tls->clock, 0, t->slot, 0};
+    t->state = WEFT_OUT;
+    weft__unlock(&t->lock);
+    /* Whatever instrumented code runs now (a callback, a handler) must come inside at its first tick. */
+    __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
+}
+
+void weft__rec_in(struct weft_thread *t) {
+    weft__lock(&t->lock);
+    t->state = WEFT_IN;
+    weft__unlock(&t->lock);
+    rearm(t, 0);
+}
+
+/* An operation on a lock, stream or the like: (clock, 0) comes after the last operation on it. */
+void weft__rec_order(struct weft_thread *t, const void *object) {
+    struct stripe *s = &objects[((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 50];
+    stripe_lock(s);
+    stripe_edge(t, 0, s);
+    stripe_mark(t, 0, s, 1);
+    stripe_unlock(s);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The runtime's internal header: functions grouped under the file that defines them.
+ *
+ * Ground rules, because this code runs inside someone else's program:
+ *
+ *  1. The hot path is inlined by the pass (abi.h). What is here is cold: it runs when a check misses, when the clock meets
+ *     its limit, and in wrappers.
+ *  2. Everything that may differ between record and replay runs on the thread's runtime stack (stubs.S switches), so that
+ *     the program's stack sees the same bytes in both, below the stack pointer too.
+ *  3. No libc in here but through `weft__real` (real functions, resolved once) and in lc_*.c. No malloc, no stdio, no
+ *     vector registers (-mgeneral-regs-only): the stubs save only general registers.
+ *  4. Lock order: thread locks by slot number; then the stripe locks by index; then the vm lock; then the log lock. While a
+ *     stripe is held nothing waits for another thread's answer.
+ *  5. Record and replay share the entry points; the mode is fixed at start.
+ *  6. Atomics are the __atomic builtins with the order spelled out; a comment says what each pairs with. */
+#ifndef WEFT_RUNTIME_H
+#define WEFT_RUNTIME_H
+
+#include "weft/abi.h"
+#include "weft/trace.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#define WEFT_HIDDEN __attribute__((visibility("hidden")))
+#define WEFT_API __attribute__((visibility("default")))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define WEFT_NEVER UINT64_MAX
+
+struct weft_heap;
+
+/* A position of a thread; `done` tells whether an edge to it means "reached" or "its access was done". */
+struct weft_pos {
+    uint64_t tick;
+    uint64_t site;
+    uint32_t slot;
+    uint32_t done;
+};
+
+/* How far a thread has seen another one. */
+struct weft_seen {
+    uint64_t tick;
+    uint64_t site : 63;
+    uint64_t done : 1;
+};
+
+enum weft_state {
+    WEFT_IN = 0,      /* runs instrumented code: its lines are taken away only by itself */
+    WEFT_OUT = 1,     /* in the kernel, in foreign code, or dead: others take its lines under its lock */
+    WEFT_WAITING = 2, /* as OUT, and waits for a line that it asked for */
+};
+
+/* A writer's cursor into the thread's current chunk of `streams`. Thread-private. */
+struct weft_log {
+    unsigned char *at, *end; /* next byte; end of the chunk's usable part */
+    struct weft_chunk *chunk;
+    uint64_t tick, site, otick, osite; /* what deltas are taken against */
+    uint32_t seq;
+    int lost; /* the log has ended for this thread */
+};
+
+#define WEFT_HELD_MAX 32
+
+struct weft_thread {
+    /* Protocol words, touched by other threads: a cache line of their own. */
+    _Alignas(128) int lock;       /* futex mutex: 0 free, 1 held, 2 held and somebody sleeps */
+    int state;                    /* enum weft_state; under lock */
+    struct weft_thread *waiters;  /* threads that asked this one; pushed under lock; popped by this thread under lock */
+    struct weft_pos here;         /* while not IN: where the thread stands; under lock */
+    struct weft_tls *tls;         /* of the living thread */
+    /* Waiter's side. */
+    _Alignas(128) int served;     /* futex word: 0 asked, 1 answered */
+    int granted;                  /* the answer gave the line */
+    struct weft_thread *next;     /* in the list of the thread that was asked */
+    uint64_t want;                /* line index asked for */
+    struct weft_pos grant;        /* the position to put the edge on */
+    /* Private to the thread. */
+    uint32_t slot;
+    uint32_t nheld;
+    uint32_t held[WEFT_HELD_MAX]; /* stripes locked for the access that was just let through */
+    uint64_t rng;
+    struct weft_seen *seen;       /* by slot */
+    struct weft_log log;
+    uint64_t edges, misses, splits, asks;
+    /* Replay. */
+    struct weft_sched_item *items, *items_end;
+    uint64_t final_tick;
+    uint64_t cur_site, cur_tick;  /* the position whose DONE marks are due at the next miss or tick */
+    int open_end;
+    int waiting;                  /* for the stuck check: waits at a gate */
+    uint32_t waiting_flag;
+    uint64_t waiting_site;
+    /* Life. */
+    int tid;                      /* kernel's; 0 after the end was seen */
+    int alive;                    /* between start and exit */
+    int joined_or_detached;
+    struct weft_pos last;         /* exit position of the slot's last thread */
+    uint32_t parent;
+    struct weft_pos born;         /* the creator's position */
+    void *(*fn)(void *);
+    void *arg;
+    void *rt_stack;               /* top */
+    void *stack_map;
+    size_t stack_size;
+    unsigned long pthread;        /* pthread_t */
+    struct weft_heap *heap;
+    unsigned char *bounce;
+    size_t bounce_size;
+    uint64_t verify_hash, verify_count;
+    struct weft_site_tick *check;
+    size_t check_cap, check_len;
+    uint32_t next_free;           /* slot free list */
+    int sig_pending;
+    uint64_t sigmask;
+    void *sigq;
+    int in_outside;
+    int cancel_state, cancel_type, cancel_pending, cancelled;
+    int exiting;
+};
+
+/* ---- start.c */
+extern WEFT_HIDDEN int weft__mode;
+extern WEFT_HIDDEN struct weft_control *weft__control; /* shared with the launcher */
+extern WEFT_HIDDEN char *weft__file;                   /* replay: private copy of the memory file */
+extern WEFT_HIDDEN unsigned char weft__selector;       /* what the dispatch selector is in the program's code */
+void *weft__rt_map(size_t n);                          /* zeroed memory at addresses of the runtime's own */
+extern WEFT_HIDDEN struct weft_thread *weft__threads[WEFT_MAX_SLOT + 2];
+extern WEFT_HIDDEN uint32_t weft__slots; /* highest slot ever used + 1 */
+extern WEFT_API __thread struct weft_tls __weft_tls __attribute__((tls_model("initial-exec")));
+struct weft_thread *weft__thread_new(uint32_t slot);
+int weft__in_weft_code(uint64_t ip); /* ip lies in a module built with weft */
+static inline struct weft_thread *weft__self(void) {
+    return (struct weft_thread *)__weft_tls.self;
+}
+
+/* ---- panic.c: messages and ends */
+__attribute__((noreturn)) void weft__rt_panic(const char *what);                            /* our own bug */
+__attribute__((noreturn, format(printf, 1, 2))) void weft__refuse(const char *fmt, ...);    /* not supported */
+__attribute__((noreturn, format(printf, 1, 2))) void weft__diverged(const char *fmt, ...);  /* replay differs */
+__attribute__((noreturn, format(printf, 1, 2))) void weft__stuck(const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) size_t weft__format(char *buf, size_t n, const char *fmt, ...);
+#define WEFT_CHECK(c)                                                                                                  \
+    do {                                                                                                               \
+        if (unlikely(!(c))) weft__rt_panic(#c);                                                                        \
+    } while (0)
+
+/* ---- log.c */
+void weft__log_open(void);
+void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const struct weft_pos *other);
+void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn);
+static inline void weft__log_input(struct weft_thread *t, uint64_t op, int64_t ret, const void *data, size_t n) {
+    weft__log_item(t, WEFT_ITEM_INPUT, op, &ret, 8, data, n);
+}
+void weft__log_close(void);
+
+/* ---- owner.c: record */
+void weft__lock(int *l);
+void weft__unlock(int *l);
+void weft__rec_tick(struct weft_thread *t);
+void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site);
+int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site); /* 1: had to wait */
+void weft__rec_out(struct weft_thread *t);
+void weft__rec_in(struct weft_thread *t);
+void weft__rec_order(struct weft_thread *t, const void *object);
+void weft__rec_edge(struct weft_thread *t, uint64_t site, const struct weft_pos *to);
+void weft__rec_release(struct weft_thread *t);
+
+/* ---- gate.c: replay */
+void weft__gate_open(struct weft_thread *t);
+void weft__gate_tick(struct weft_thread *t);
+void weft__gate_arm(struct weft_thread *t); /* limit and id for what comes next */
+void weft__gate_miss(struct weft_thread *t, uint64_t site);
+struct weft_sched_item *weft__gate_input(struct weft_thread *t, int item, int64_t op); /* op < 0: any; NULL: none here */
+void weft__gate_end(struct weft_thread *t);
+void weft__gate_finish(struct weft_thread *t); /* the process ends: wait for all others' recorded parts */
+const void *weft__gate_data(const struct weft_sched_item *i);
+__attribute__((noreturn)) void weft__gate_park(struct weft_thread *t);
+
+/* ---- event.c: what wrappers are made of; each works in both modes */
+void weft__tick(struct weft_thread *t);
+void weft__order(struct weft_thread *t, const void *object);  /* this position comes after the object's last operation */
+void weft__take(struct weft_thread *t, const void *p, size_t n);
+void weft__take2(struct weft_thread *t, const void *p, size_t n, const void *q, size_t m);
+void weft__take_string(struct weft_thread *t, const char *s, size_t max);
+void weft__outside(struct weft_thread *t);
+void weft__inside(struct weft_thread *t);
+struct weft_thread *weft__enter(int *was_outside); /* NULL: native */
+void weft__leave(struct weft_thread *t, int was_outside);
+int64_t weft__input(struct weft_thread *t, int op, int64_t ret, void *data, size_t n); /* record: logs; replay: gives */
+int64_t weft__input_if(struct weft_thread *t, int op, int64_t ret, int64_t usual);      /* logs only the unusual */
+/* A thread under record or replay calls a wrapper; NULL in native mode and for threads weft does not know. */
+static inline struct weft_thread *weft__active(void) {
+    return weft__mode == WEFT_NATIVE ? NULL : weft__self();
+}
+
+/* ---- thread.c */
+void weft__thread_exit(struct weft_thread *t); /* the thread is about to make its last system call */
+
+/* ---- sys.c, sysdisp.c */
+void weft__sud_open(void);           /* once: handler */
+void weft__sud_thread(struct weft_thread *t); /* per thread */
+long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uint64_t ip);
+
+/* ---- signal.c */
+void weft__signal_open(void);
+void weft__signal_deliver(struct weft_thread *t);
+long weft__sys_sigaction(struct weft_thread *t, const long a[6]);
+long weft__sys_sigprocmask(struct weft_thread *t, const long a[6]);
+
+/* ---- heap.c */
+void weft__heap_attach(struct weft_thread *t);
+void weft__heap_detach(struct weft_thread *t);
+
+/* ---- log.c */
+int weft__log_fd(void);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The beginning: what mode this process runs in, the owner table, the main thread, the list of modules.
+ *
+ * The constructor runs before every other one (-z initfirst). Without WEFT_RT=1 as the first environment variable the
+ * runtime is inert: the table is mapped (instrumented code reads it), the allocator works, wrappers forward. Otherwise the
+ * launcher's memory file says what to do.
+ *
+ * The runtime's own memory lies in a range of its own (RT_BASE), away from where the kernel puts the program's mappings,
+ * so that the program's addresses do not depend on what the runtime maps in which mode. */
+#define _GNU_SOURCE
+#include "real.h"
+#include "runtime.h"
+#include "sys.h"
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+
+int weft__mode;
+struct weft_control *weft__control;
+char *weft__file;
+unsigned char weft__selector;
+struct weft_thread *weft__threads[WEFT_MAX_SLOT + 2];
+uint32_t weft__slots = 1;
+WEFT_API __thread struct weft_tls __weft_tls __attribute__((tls_model("initial-exec")));
+struct weft_real weft__real;
+
+/* For stubs.S. */
+WEFT_HIDDEN const uint64_t weft__off_rt_stack = offsetof(struct weft_thread, rt_stack);
+WEFT_HIDDEN const uint64_t weft__off_arg = offsetof(struct weft_thread, arg);
+WEFT_HIDDEN const uint64_t weft__off_fn = offsetof(struct weft_thread, fn);
+
+#define RT_BASE 0x700000000000ul
+#define RT_STACK (256ul << 10)
+
+void *weft__rt_map(size_t n) {
+    static uint64_t next = RT_BASE;
+    n = (n + 0xffff) & ~0xfffful;
+    uint64_t at = __atomic_fetch_add(&next, n + 0x10000, __ATOMIC_RELAXED);
+    long r = weft__raw(SYS_mmap, at, n, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (r != (long)at) weft__rt_panic("no memory for the runtime");
+    return (void *)at;
+}
+
+/* The slot's thread structure; once made, it stays for later threads of the slot. */
+struct weft_thread *weft__thread_new(uint32_t slot) {
+    struct weft_thread *t = weft__threads[slot];
+    if (t) return t;
+    char *m = weft__rt_map(sizeof *t + RT_STACK);
+    t = (struct weft_thread *)m;
+    t->slot = slot;
+    t->rt_stack = m + ((sizeof *t + RT_STACK - 64) & ~63ul);
+    t->state = WEFT_OUT;
+    t->rng = (weft__control ? weft__control->seed : 1) * 0x9e3779b97f4a7c15ull + slot * 0xd1342543de82ef95ull + 1;
+    t->heap = NULL;
+    if (weft__mode == WEFT_RECORD) t->seen = weft__rt_map((WEFT_MAX_SLOT + 2) * sizeof *t->seen);
+    if (weft__mode == WEFT_REPLAY) weft__gate_open(t);
+    __atomic_store_n(&weft__threads[slot], t, __ATOMIC_RELEASE);
+    uint32_t n = __atomic_load_n(&weft__slots, __ATOMIC_RELAXED);
+    while (n <= slot && !__atomic_compare_exchange_n(&weft__slots, &n, slot + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {}
+    return t;
+}
+
+void *(*weft__real_memcpy)(void *, const void *, size_t) WEFT_HIDDEN;
+void *(*weft__real_memmove)(void *, const void *, size_t) WEFT_HIDDEN;
+void *(*weft__real_memset)(void *, int, size_t) WEFT_HIDDEN;
+
+/* ---- modules */
+
+#define MODULES_MAX 256
+static struct {
+    uint64_t lo, hi; /* executable part */
+} weft_code[MODULES_MAX];
+static int weft_codes;
+static uint64_t own_lo, own_hi;
+
+int weft__in_weft_code(uint64_t ip) {
+    for (int i = 0; i < __atomic_load_n(&weft_codes, __ATOMIC_ACQUIRE); i++)
+        if (ip >= weft_code[i].lo && ip < weft_code[i].hi) return 1;
+    return 0;
+}
+
+void weft__own_text(uint64_t *lo, uint64_t *hi) {
+    *lo = own_lo;
+    *hi = own_hi;
+}
+
+static int same(const char *a, const char *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i]) return 0;
+    return 1;
+}
+
+static size_t length(const char *s) {
+    size_t n = 0;
+    while (s[n]) n++;
+    return n;
+}
+
+/* Reads a module's notes: GNU build id, and whether it was built with weft. */
+static int notes(const struct dl_phdr_info *i, uint8_t id[32]) {
+    int weft = 0;
+    for (int k = 0; k < i->dlpi_phnum; k++) {
+        const ElfW(Phdr) *p = &i->dlpi_phdr[k];
+        if (p->p_type != PT_NOTE) continue;
+        const char *at = (const char *)(i->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
+        uint64_t al = p->p_align == 8 ? 8 : 4;
+        while (at + 12 <= end) {
+            const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)at;
+            const char *name = at + 12, *desc = name + ((n->n_namesz + al - 1) & ~(al - 1));
+            if (al == 4) desc = name + ((n->n_namesz + 3) & ~3u);
+            if (desc + n->n_descsz > end) break;
+            if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && same(name, "GNU", 4))
+                for (unsigned b = 0; b < n->n_descsz && b < 32; b++) id[b] = (uint8_t)desc[b];
+            if (n->n_type == WEFT_NOTE_TYPE && n->n_namesz == 5 && same(name, WEFT_NOTE_OWNER, 5)) weft = 1;
+            at = desc + ((n->n_descsz + al - 1) & ~(al - 1));
+        }
+    }
+    return weft;
+}
+
+struct module_walk {
+    struct weft_thread *t;
+    int index;
+};
+
+static int module(struct dl_phdr_info *i, size_t size, void *arg) {
+    (void)size;
+    struct module_walk *w = arg;
+    struct {
+        struct weft_module_item m;
+        char path[4096];
+    } r = {0};
+    uint64_t lo = UINT64_MAX, hi = 0, xlo = 0, xhi = 0;
+    for (int k = 0; k < i->dlpi_phnum; k++) {
+        const ElfW(Phdr) *p = &i->dlpi_phdr[k];
+        if (p->p_type != PT_LOAD) continue;
+        uint64_t a = i->dlpi_addr + p->p_vaddr;
+        if (a < lo) lo = a;
+        if (a + p->p_memsz > hi) hi = a + p->p_memsz;
+        if (p->p_flags & PF_X) xlo = a, xhi = a + p->p_memsz;
+    }
+    uint64_t me = (uint64_t)(uintptr_t)&weft__thread_new;
+    if (me >= xlo && me < xhi) own_lo = xlo, own_hi = xhi;
+    if (hi == 0) return 0;
+    r.m.base = lo;
+    r.m.size = hi - lo;
+    int weft = notes(i, r.m.build_id);
+    if (weft && weft_codes < MODULES_MAX) {
+        weft_code[weft_codes].lo = xlo;
+        weft_code[weft_codes].hi = xhi;
+        __atomic_store_n(&weft_codes, weft_codes + 1, __ATOMIC_RELEASE);
+    }
+    if (weft__mode == WEFT_NATIVE) return 0;
+    const char *path = i->dlpi_name;
+    char exe[4096];
+    if (w->index == 0) {
+        long n = weft__raw(SYS_readlink, "/proc/self/exe", exe, sizeof exe - 1);
+        if (n > 0) {
+            exe[n] = 0;
+            path = exe;
+        }
+    }
+    w->index++;
+    size_t n = length(path);
+    if (n > sizeof r.path - 1) n = sizeof r.path - 1;
+    weft__copy(r.path, path, n);
+    size_t total = sizeof r.m + n + 1;
+    if (weft__mode == WEFT_RECORD)
+        weft__log_item(w->t, WEFT_ITEM_MODULE, (uint64_t)weft, &r, total, NULL, 0);
+    else {
+        struct weft_sched_item *it = weft__gate_input(w->t, WEFT_ITEM_MODULE, -1);
+        if (!it) weft__diverged("the process loads %s, which the recorded one did not", r.path);
+        const struct weft_module_item *m = weft__gate_data(it);
+        const char *was = (const char *)(m + 1);
+        /* The vDSO belongs to the kernel and is hidden from libc: it may differ. */
+        int vdso = same(path, "linux-vdso.so.1", 15) || same(path, "linux-gate", 10);
+        if (!vdso && (it->size != total || !same((const char *)m, (const char *)&r, total)))
+            weft__diverged("module %s is not loaded as in the recording (%s at 0x%lx, now %s at 0x%lx): was it rebuilt or moved?",
+                           r.path, was, m->base, r.path, r.m.base);
+    }
+    return 0;
+}
+
+/* ---- start */
+
+static int is_marker(const char *s) { return s && same(s, WEFT_ENV, sizeof WEFT_ENV); }
+
+static void map_table(void) {
+    size_t n = WEFT_TABLE_ENTRIES * 2;
+    long r = weft__raw(SYS_mmap, WEFT_TABLE_ADDR, n, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (r != (long)WEFT_TABLE_ADDR) {
+        static const char m[] = "weft: cannot map the owner table at 0x40000000: is the address space limited, or is the "
+                                "program not position-independent and very large?\n";
+        weft__raw(SYS_write, 2, m, sizeof m - 1);
+        weft__raw(SYS_exit_group, WEFT_EXIT_DIVERGED);
+    }
+}
+
+static void open_control(void) {
+    struct weft_control *c;
+    long r = weft__raw(SYS_mmap, RT_BASE - 0x100000, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
+                       WEFT_CONTROL_FD, 0);
+    if (r < 0 && r > -4096) weft__rt_panic("no control file: WEFT_RT is for weft record and weft replay only");
+    c = (struct weft_control *)r;
+    if (c->magic != WEFT_CONTROL_MAGIC) weft__rt_panic("the control file is foreign");
+    if (c->mode == WEFT_REPLAY) {
+        r = weft__raw(SYS_mmap, 0x740000000000ul, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE,
+                      WEFT_CONTROL_FD, 0);
+        if (r < 0 && r > -4096) weft__rt_panic("cannot map the schedule");
+        weft__file = (char *)r;
+    }
+    weft__raw(SYS_close, WEFT_CONTROL_FD);
+    weft__control = c;
+    weft__mode = (int)c->mode;
+}
+
+void weft__real_open(void) {
+#define WEFT_X(r, name, p)                                                                                             \
+    weft__real.name = (r(*) p)dlsym(RTLD_NEXT, #name);
+    WEFT_REALS(WEFT_X)
+#undef WEFT_X
+    weft__real_memcpy = dlsym(RTLD_NEXT, "memcpy");
+    weft__real_memmove = dlsym(RTLD_NEXT, "memmove");
+    weft__real_memset = dlsym(RTLD_NEXT, "memset");
+}
+
+static void begin(struct weft_thread *t) {
+    if (weft__mode == WEFT_RECORD) weft__log_open();
+    t->tls->clock = 0;
+    t->tls->me = weft__mode == WEFT_RECORD ? 1 : 0;
+    t->tls->limit = 0;
+    t->state = WEFT_IN;
+    weft__tick(t);
+    if (weft__mode == WEFT_RECORD)
+        weft__log_item(t, WEFT_ITEM_START, 0, NULL, 0, NULL, 0);
+    else if (!weft__gate_input(t, WEFT_ITEM_START, 0))
+        weft__diverged("the trace does not start with the main thread");
+    struct module_walk w = {t, 0};
+    dl_iterate_phdr(module, &w);
+    weft__signal_open();
+    weft__sud_open();
+    weft__sud_thread(t);
+}
+
+void *weft__on_rt(void *fn, ...);
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **envp) {
+    (void)argc;
+    (void)argv;
+    map_table();
+    weft__real_open();
+    if (!is_marker(envp[0])) {
+        dl_iterate_phdr(module, &(struct module_walk){0}); /* for weft__in_weft_code */
+        return;
+    }
+    for (char **e = envp; (e[0] = e[1]); e++) {}
+    open_control();
+    struct weft_thread *t = weft__thread_new(1);
+    t->tls = &__weft_tls;
+    t->alive = 1;
+    t->tid = (int)weft__raw(SYS_gettid);
+    t->pthread = (unsigned long)weft__real.pthread_self();
+    t->tls->self = t;
+    weft__heap_attach(t);
+    t->tls->rt_sp = t->rt_stack;
+    weft__on_rt((void *)begin, t);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Syscall User Dispatch: the net under the wrappers. Every system call that is not made from the runtime's own text raises
+ * SIGSYS, which is handled on a stack of the runtime's own; the call is done by weft__sys and its result put in rax. It is
+ * off in a new thread until turned on, and SIGSYS must never be blocked: weft__sys_sigprocmask sees to that. */
+#define _GNU_SOURCE
+#include "runtime.h"
+#include "sys.h"
+#include <signal.h>
+#include <ucontext.h>
+
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define ALT_SIZE (160ul << 10)
+
+void weft__restorer(void);
+void weft__own_text(uint64_t *lo, uint64_t *hi);
+long weft__sys_trapped(struct weft_thread *t, long nr, const long a[6], uint64_t ip);
+
+struct kernel_sigaction {
+    void *handler;
+    unsigned long flags;
+    void *restorer;
+    unsigned long mask;
+};
+
+int weft__kernel_sigaction(int sig, void *handler, unsigned long flags, uint64_t mask) {
+    struct kernel_sigaction k = {handler, flags | 0x04000000 /* SA_RESTORER */, (void *)weft__restorer, mask};
+    return (int)weft__raw(SYS_rt_sigaction, sig, &k, 0, 8);
+}
+
+static void on_sigsys(int sig, siginfo_t *info, void *ctx) {
+    (void)sig;
+    (void)info;
+    greg_t *g = ((ucontext_t *)ctx)->uc_mcontext.gregs;
+    struct weft_thread *t = weft__self();
+    long a[6] = {g[REG_RDI], g[REG_RSI], g[REG_RDX], g[REG_R10], g[REG_R8], g[REG_R9]};
+    struct weft_tls *s = &__weft_tls;
+    s->depth++;
+    s->selector = 0;
+    g[REG_RAX] = weft__sys_trapped(t, g[REG_RAX], a, (uint64_t)g[REG_RIP]);
+    s->selector = weft__selector;
+    s->depth--;
+}
+
+void weft__sud_open(void) {
+    weft__kernel_sigaction(SIGSYS, (void *)on_sigsys, SA_SIGINFO | SA_ONSTACK | SA_NODEFER, 0);
+    weft__selector = 1;
+}
+
+void weft__sud_thread(struct weft_thread *t) {
+    stack_t ss = {.ss_sp = weft__rt_map(ALT_SIZE), .ss_size = ALT_SIZE};
+    uint64_t lo, hi;
+    weft__raw(SYS_sigaltstack, &ss, 0);
+    weft__own_text(&lo, &hi);
+    long r = weft__raw(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, 1, lo, hi - lo, &t->tls->selector);
+    if (r) weft__refuse("this kernel has no Syscall User Dispatch (Linux 5.11 or later is needed)");
+}

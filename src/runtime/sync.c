@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Mutexes, condition variables, read-write locks, barriers, semaphores, spinlocks, once.
+ *
+ * One scheme for all: operations on an object form a chain; each comes after the one before it (weft__order). A lock takes
+ * its place in the chain when it has the real lock, an unlock before it gives it up, so the chain is the order that
+ * happened. In replay a thread waits at the operation's tick until the one before is done, and then does the real thing,
+ * which succeeds at once. Results that are not the usual ones are inputs. A thread that would block is outside meanwhile.
+ *
+ * Waiting on a condition variable is an unlock, and at the next tick a lock; who woke it does not matter, only when it got
+ * the mutex back. So in replay signals do nothing and waits do not wait. Barriers likewise: the chain says that everybody
+ * leaves after the last one came.
+ *
+ * Objects are ordered by address; those that live in memory which is freed and used again share a chain, which is
+ * harmless. The bytes of the objects are libc's; the program's own accesses to them are checked as any other. */
+#define _GNU_SOURCE
+#include "real.h"
+#include "runtime.h"
+#include "sys.h"
+#include <errno.h>
+
+#define ENTER(native)                                                                                                  \
+    int was;                                                                                                           \
+    struct weft_thread *t = weft__enter(&was);                                                                         \
+    if (!t) return native
+#define LEAVE(r)                                                                                                       \
+    do {                                                                                                               \
+        weft__leave(t, was);                                                                                           \
+        return r;                                                                                                      \
+    } while (0)
+#define RECORD (weft__mode == WEFT_RECORD)
+
+/* Copies a deadline in, so that foreign code does not read the program's memory while the thread is outside. */
+static const struct timespec *deadline(struct weft_thread *t, const struct timespec *ts, struct timespec *copy) {
+    if (!ts) return NULL;
+    weft__take(t, ts, sizeof *ts);
+    *copy = *ts;
+    return copy;
+}
+
+/* Blocking acquisition: try first; then outside. `r` results that mean "have it": 0 and EOWNERDEAD. */
+#define ACQUIRE(try, block, op)                                                                                        \
+    do {                                                                                                               \
+        if (RECORD) {                                                                                                  \
+            r = try;                                                                                                   \
+            if (r == EBUSY || r == EAGAIN) {                                                                           \
+                weft__outside(t);                                                                                      \
+                r = block;                                                                                             \
+                weft__inside(t);                                                                                       \
+            }                                                                                                          \
+            if (r == 0 || r == EOWNERDEAD) weft__order(t, o);                                                          \
+            weft__input_if(t, op, r, 0);                                                                               \
+        } else {                                                                                                       \
+            r = (int)weft__input_if(t, op, 0, 0);                                                                      \
+            if (r == 0 || r == EOWNERDEAD) {                                                                           \
+                t->waiting = 4;                                                                                        \
+                int rr = block;                                                                                        \
+                t->waiting = 0;                                                                                        \
+                if (rr != r)                                                                                           \
+                    weft__diverged("thread %u at tick %lu: a lock gave %d, recorded was %d", t->slot, t->tls->clock,   \
+                                   rr, r);                                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
+WEFT_HIDDEN int weft__mutex_lock(pthread_mutex_t *o) {
+    ENTER(weft__real.pthread_mutex_lock(o));
+    int r;
+    ACQUIRE(weft__real.pthread_mutex_trylock(o), weft__real.pthread_mutex_lock(o), WEFT_OP_MUTEX_LOCK);
+    LEAVE(r);
+}
+WEFT_WRAP(pthread_mutex_lock, weft__mutex_lock);
+
+WEFT_HIDDEN int weft__mutex_trylock(pthread_mutex_t *o) {
+    ENTER(weft__real.pthread_mutex_trylock(o));
+    int r;
+    if (RECORD) {
+        r = weft__real.pthread_mutex_trylock(o);
+        if (r == 0 || r == EOWNERDEAD) weft__order(t, o);
+        weft__input_if(t, WEFT_OP_MUTEX_TRYLOCK, r, 0);
+    } else {
+        r = (int)weft__input_if(t, WEFT_OP_MUTEX_TRYLOCK, 0, 0);
+        if (r == 0 || r == EOWNERDEAD) weft__real.pthread_mutex_lock(o);
+    }
+    LEAVE(r);
+}
+WEFT_WRAP(pthread_mutex_trylock, weft__mutex_trylock);
+
+static int mutex_timed(pthread_mutex_t *o, clockid_t clock, const struct timespec *ts, int with_clock) {
+    ENTER(with_clock ? weft__real.pthread_mutex_clocklock(o, clock, ts) : weft__real.pthread_mutex_timedlock(o, ts));
+    int r;
+    struct timespec c;
+    ts = deadline(t, ts, &c);
+    if (RECORD) {
+        ACQUIRE(weft__real.pthread_mutex_trylock(o),
+                with_clock ? weft__real.pthread_mutex_clocklock(o, clock, ts) : weft__real.pthread_mutex_timedlock(o, ts),
+                WEFT_OP_MUTEX_TIMEDLOCK);
+    } else
+        ACQUIRE(0, weft__real.pthread_mutex_lock(o), WEFT_OP_MUTEX_TIMEDLOCK);
+    LEAVE(r);
+}
+WEFT_HIDDEN int weft__mutex_timedlock(pthread_mutex_t *o, const struct timespec *ts) { return mutex_timed(o, 0, ts, 0); }
+WEFT_HIDDEN int weft__mutex_clocklock(pthread_mutex_t *o, clockid_t c, const struct timespec *ts) {
+    return mutex_timed(o, c, ts, 1);
+}
+WEFT_WRAP(pthread_mutex_timedlock, weft__mutex_timedlock);
+WEFT_WRAP(pthread_mutex_clocklock, weft__mutex_clocklock);
+
+WEFT_HIDDEN int weft__mutex_unlock(pthread_mutex_t *o) {
+    ENTER(weft__real.pthread_mutex_unlock(o));
+    weft__order(t, o);
+    int r = weft__real.pthread_mutex_unlock(o);
+    LEAVE(r);
+}
+WEFT_WRAP(pthread_mutex_unlock, weft__mutex_unlock);
+
+/* init, destroy, consistent: short, ordered like the rest. */
+#define SIMPLE(name, type, params, args)                                                                               \
+    WEFT_HIDDEN int weft__##name params {                                                                              \
+        ENTER(weft__real.name args);                                                                                   \
+        weft__order(t, o);                                                                                             \
+        int r = weft__real.name args;                                                                                  \
+        LEAVE(r);                                                                                                      \
+    }                                                                                                                  \
+    WEFT_WRAP(name, weft__##name)
+SIMPLE(pthread_mutex_init, , (pthread_mutex_t * o, const pthread_mutexattr_t *a), (o, a));
+SIMPLE(pthread_mutex_destroy, , (pthread_mutex_t * o), (o));
+SIMPLE(pthread_mutex_consistent, , (pthread_mutex_t * o), (o));
+
+/* ---- condition variables */
+
+static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t clock, const struct timespec *ts) {
+    ENTER(kind == 0   ? weft__real.pthread_cond_wait(c, o)
+          : kind == 1 ? weft__real.pthread_cond_timedwait(c, o, ts)
+                      : weft__real.pthread_cond_clockwait(c, o, clock, ts));
+    int r = 0;
+    struct timespec copy;
+    ts = deadline(t, ts, &copy);
+    weft__order(t, o); /* the unlock */
+    if (RECORD) {
+        weft__tick(t);
+        weft__outside(t);
+        r = kind == 0   ? weft__real.pthread_cond_wait(c, o)
+            : kind == 1 ? weft__real.pthread_cond_timedwait(c, o, ts)
+                        : weft__real.pthread_cond_clockwait(c, o, clock, ts);
+        weft__inside(t);
+        weft__order(t, o); /* the lock */
+        weft__input_if(t, WEFT_OP_COND_WAIT, r, 0);
+    } else {
+        int rr = weft__real.pthread_mutex_unlock(o);
+        weft__tick(t);
+        r = (int)weft__input_if(t, WEFT_OP_COND_WAIT, 0, 0);
+        if (rr == 0) {
+            t->waiting = 4;
+            weft__real.pthread_mutex_lock(o);
+            t->waiting = 0;
+        }
+    }
+    LEAVE(r);
+}
+WEFT_HIDDEN int weft__cond_wait(pthread_cond_t *c, pthread_mutex_t *m) { return cond_wait(c, m, 0, 0, NULL); }
+WEFT_HIDDEN int weft__cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *ts) {
+    return cond_wait(c, m, 1, 0, ts);
+}
+WEFT_HIDDEN int weft__cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t k, const struct timespec *ts) {
+    return cond_wait(c, m, 2, k, ts);
+}
+WEFT_WRAP(pthread_cond_wait, weft__cond_wait);
+WEFT_WRAP(pthread_cond_timedwait, weft__cond_timedwait);
+WEFT_WRAP(pthread_cond_clockwait, weft__cond_clockwait);
+
+#define COND_NOTIFY(name)                                                                                              \
+    WEFT_HIDDEN int weft__##name(pthread_cond_t *c) {                                                                  \
+        ENTER(weft__real.name(c));                                                                                     \
+        int r = RECORD ? weft__real.name(c) : 0;                                                                       \
+        LEAVE(r);                                                                                                      \
+    }                                                                                                                  \
+    WEFT_WRAP(name, weft__##name)
+COND_NOTIFY(pthread_cond_signal);
+COND_NOTIFY(pthread_cond_broadcast);
+SIMPLE(pthread_cond_init, , (pthread_cond_t * o, const pthread_condattr_t *a), (o, a));
+/* Destroying waits for those who were woken and have not left yet: outside. */
+WEFT_HIDDEN int weft__cond_destroy(pthread_cond_t *o) {
+    ENTER(weft__real.pthread_cond_destroy(o));
+    int r = 0;
+    if (RECORD) {
+        weft__outside(t);
+        r = weft__real.pthread_cond_destroy(o);
+        weft__inside(t);
+    }
+    LEAVE(r);
+}
+WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
+
+/* ---- read-write locks */
+
+#define RWLOCK(name, tryname, op)                                                                                      \
+    WEFT_HIDDEN int weft__##name(pthread_rwlock_t *o) {                                                                \
+        ENTER(weft__real.name(o));                                                                                     \
+        int r;                                                                                                         \
+        ACQUIRE(weft__real.tryname(o), weft__real.name(o), op);                                                        \
+        LEAVE(r);                                                                                                      \
+    }                                                                                                                  \
+    WEFT_WRAP(name, weft__##name);                                                                                     \
+    WEFT_HIDDEN int weft__##tryname(pthread_rwlock_t *o) {                                                             \
+        ENTER(weft__real.tryname(o));                                                                                  \
+        int r;                                                                                                         \
+        if (RECORD) {                                                                                                  \
+            r = weft__real.tryname(o);                                                                                 \
+            if (r == 0) weft__order(t, o);                                                                             \
+            weft__input_if(t, op, r, 0);                                                                               \
+        } else {                                                                                                       \
+            r = (int)weft__input_if(t, op, 0, 0);                                                                      \
+            if (r == 0) weft__real.name(o);                                                                            \
+        }                                                                                                              \
+        LEAVE(r);                                                                                                      \
+    }                                                                                                                  \
+    WEFT_WRAP(tryname, weft__##tryname)
+RWLOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK);
+RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK);
+
+#define RWTIMED(name, lockname, tryname, op, params, args, real)                                                       \
+    WEFT_HIDDEN int weft__##name params {                                                                              \
+        ENTER(weft__real.name args);                                                                                   \
+        int r;                                                                                                         \
+        struct timespec copy;                                                                                          \
+        ts = deadline(t, ts, &copy);                                                                                   \
+        if (RECORD)                                                                                                    \
+            ACQUIRE(weft__real.tryname(o), weft__real.name args, op);                                                  \
+        else                                                                                                           \
+            ACQUIRE(0, weft__real.lockname(o), op);                                                                    \
+        LEAVE(r);                                                                                                      \
+    }                                                                                                                  \
+    WEFT_WRAP(name, weft__##name)
+RWTIMED(pthread_rwlock_timedrdlock, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK,
+        (pthread_rwlock_t * o, const struct timespec *ts), (o, ts), );
+RWTIMED(pthread_rwlock_timedwrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK,
+        (pthread_rwlock_t * o, const struct timespec *ts), (o, ts), );
+RWTIMED(pthread_rwlock_clockrdlock, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK,
+        (pthread_rwlock_t * o, clockid_t k, const struct timespec *ts), (o, k, ts), );
+RWTIMED(pthread_rwlock_clockwrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK,
+        (pthread_rwlock_t * o, clockid_t k, const struct timespec *ts), (o, k, ts), );
+
+WEFT_HIDDEN int weft__rwlock_unlock(pthread_rwlock_t *o) {
+    ENTER(weft__real.pthread_rwlock_unlock(o));
+    weft__order(t, o);
+    int r = weft__real.pthread_rwlock_unlock(o);
+    LEAVE(r);
+}
+WEFT_WRAP(pthread_rwlock_unlock, weft__rwlock_unlock);
+
+/* ---- barriers */
+
+WEFT_HIDDEN int weft__barrier_wait(pthread_barrier_t *o) {
+    ENTER(weft__real.pthread_barrier_wait(o));
+    int r = 0;
+    weft__order(t, o); /* came */
+    weft__tick(t);
+    if (RECORD) {
+        weft__outside(t);
+        r = weft__real.pthread_barrier_wait(o);
+        weft__inside(t);
+        weft__order(t, o); /* leaves: after all who came */
+    }
+    r = (int)weft__input_if(t, WEFT_OP_BARRIER_WAIT, r, 0);
+    LEAVE(r);
+}
+WEFT_WRAP(pthread_barrier_wait, weft__barrier_wait);
+
+/* ---- spinlocks */
+
+WEFT_HIDDEN int weft__spin_lock(pthread_spinlock_t *lock) {
+    ENTER(weft__real.pthread_spin_lock(lock));
+    const void *o = (const void *)lock;
+    int r;
+    ACQUIRE(weft__real.pthread_spin_trylock(lock), weft__real.pthread_spin_lock(lock), WEFT_OP_SPIN_LOCK);
+    LEAVE(r);
+}
+WEFT_WRAP(pthread_spin_lock, weft__spin_lock);
+WEFT_HIDDEN int weft__spin_trylock(pthread_spinlock_t *lock) {
+    ENTER(weft__real.pthread_spin_trylock(lock));
+    int r;
+    if (RECORD) {
+        r = weft__real.pthread_spin_trylock(lock);
+        if (r == 0) weft__order(t, (const void *)lock);
+        weft__input_if(t, WEFT_OP_SPIN_LOCK, r, 0);
+    } else {
+        r = (int)weft__input_if(t, WEFT_OP_SPIN_LOCK, 0, 0);
+        if (r == 0) weft__real.pthread_spin_lock(lock);
+    }
+    LEAVE(r);
+}
+WEFT_WRAP(pthread_spin_trylock, weft__spin_trylock);
+WEFT_HIDDEN int weft__spin_unlock(pthread_spinlock_t *lock) {
+    ENTER(weft__real.pthread_spin_unlock(lock));
+    weft__order(t, (const void *)lock);
+    int r = weft__real.pthread_spin_unlock(lock);
+    LEAVE(r);
+}
+WEFT_WRAP(pthread_spin_unlock, weft__spin_unlock);
+
+/* ---- semaphores: results are -1 with errno */
+
+#define ERRNO (*weft__real.__errno_location())
+
+static int sem_wait_any(sem_t *o, int kind, clockid_t clock, const struct timespec *ts) {
+    ENTER(kind == 0   ? weft__real.sem_wait(o)
+          : kind == 1 ? weft__real.sem_trywait(o)
+          : kind == 2 ? weft__real.sem_timedwait(o, ts)
+                      : weft__real.sem_clockwait(o, clock, ts));
+    int e = 0; /* errno of a failure */
+    struct timespec copy;
+    ts = deadline(t, ts, &copy);
+    if (RECORD) {
+        int saved = ERRNO;
+        if (weft__real.sem_trywait(o) != 0) {
+            e = ERRNO;
+            if (kind != 1 && e == EAGAIN) {
+                weft__outside(t);
+                int r = kind == 0   ? weft__real.sem_wait(o)
+                        : kind == 2 ? weft__real.sem_timedwait(o, ts)
+                                    : weft__real.sem_clockwait(o, clock, ts);
+                e = r ? ERRNO : 0;
+                weft__inside(t);
+            }
+        }
+        ERRNO = saved;
+        if (!e) weft__order(t, o);
+    }
+    e = (int)weft__input_if(t, WEFT_OP_SEM_WAIT, e, 0);
+    if (!RECORD && !e) {
+        t->waiting = 4;
+        while (weft__real.sem_wait(o) != 0) {}
+        t->waiting = 0;
+    }
+    if (e) ERRNO = e;
+    LEAVE(e ? -1 : 0);
+}
+WEFT_HIDDEN int weft__sem_wait(sem_t *o) { return sem_wait_any(o, 0, 0, NULL); }
+WEFT_HIDDEN int weft__sem_trywait(sem_t *o) { return sem_wait_any(o, 1, 0, NULL); }
+WEFT_HIDDEN int weft__sem_timedwait(sem_t *o, const struct timespec *ts) { return sem_wait_any(o, 2, 0, ts); }
+WEFT_HIDDEN int weft__sem_clockwait(sem_t *o, clockid_t c, const struct timespec *ts) { return sem_wait_any(o, 3, c, ts); }
+WEFT_WRAP(sem_wait, weft__sem_wait);
+WEFT_WRAP(sem_trywait, weft__sem_trywait);
+WEFT_WRAP(sem_timedwait, weft__sem_timedwait);
+WEFT_WRAP(sem_clockwait, weft__sem_clockwait);
+
+WEFT_HIDDEN int weft__sem_post(sem_t *o) {
+    ENTER(weft__real.sem_post(o));
+    weft__order(t, o);
+    int r = weft__real.sem_post(o);
+    LEAVE(r);
+}
+WEFT_WRAP(sem_post, weft__sem_post);
+
+WEFT_HIDDEN int weft__sem_getvalue(sem_t *o, int *out) {
+    ENTER(weft__real.sem_getvalue(o, out));
+    int v = 0;
+    weft__real.sem_getvalue(o, &v);
+    v = (int)weft__input(t, WEFT_OP_SEM_POST, v, NULL, 0);
+    weft__take(t, out, sizeof *out);
+    *out = v;
+    LEAVE(0);
+}
+WEFT_WRAP(sem_getvalue, weft__sem_getvalue);
+
+/* ---- C11 threads: glibc's types are the pthread ones */
+
+static int c11(int r) {
+    return r == 0 ? thrd_success : r == ETIMEDOUT ? thrd_timedout : r == EBUSY ? thrd_busy : r == ENOMEM ? thrd_nomem : thrd_error;
+}
+WEFT_HIDDEN int weft__mtx_lock(mtx_t *m) { return c11(weft__mutex_lock((pthread_mutex_t *)m)); }
+WEFT_HIDDEN int weft__mtx_trylock(mtx_t *m) { return c11(weft__mutex_trylock((pthread_mutex_t *)m)); }
+WEFT_HIDDEN int weft__mtx_unlock(mtx_t *m) { return c11(weft__mutex_unlock((pthread_mutex_t *)m)); }
+WEFT_HIDDEN int weft__mtx_timedlock(mtx_t *m, const struct timespec *ts) { return c11(weft__mutex_timedlock((pthread_mutex_t *)m, ts)); }
+WEFT_HIDDEN int weft__cnd_wait(cnd_t *c, mtx_t *m) { return c11(cond_wait((pthread_cond_t *)c, (pthread_mutex_t *)m, 0, 0, NULL)); }
+WEFT_HIDDEN int weft__cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec *ts) {
+    return c11(cond_wait((pthread_cond_t *)c, (pthread_mutex_t *)m, 1, 0, ts));
+}
+WEFT_HIDDEN int weft__cnd_signal(cnd_t *c) { return c11(weft__pthread_cond_signal((pthread_cond_t *)c)); }
+WEFT_HIDDEN int weft__cnd_broadcast(cnd_t *c) { return c11(weft__pthread_cond_broadcast((pthread_cond_t *)c)); }
+WEFT_HIDDEN void weft__cnd_destroy(cnd_t *c) { weft__cond_destroy((pthread_cond_t *)c); }
+WEFT_WRAP(mtx_lock, weft__mtx_lock);
+WEFT_WRAP(mtx_trylock, weft__mtx_trylock);
+WEFT_WRAP(mtx_unlock, weft__mtx_unlock);
+WEFT_WRAP(mtx_timedlock, weft__mtx_timedlock);
+WEFT_WRAP(cnd_wait, weft__cnd_wait);
+WEFT_WRAP(cnd_timedwait, weft__cnd_timedwait);
+WEFT_WRAP(cnd_signal, weft__cnd_signal);
+WEFT_WRAP(cnd_broadcast, weft__cnd_broadcast);
+WEFT_WRAP(cnd_destroy, weft__cnd_destroy);

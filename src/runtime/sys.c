@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* System calls: what a thread gets from outside is an input.
+ *
+ * One function, weft__sys, does a call as its entry in syscalls.def says, for wrappers (wrap_sys.c) and for calls trapped
+ * by Syscall User Dispatch alike. Memory that the kernel reads or writes is never the program's own while the thread is
+ * outside: in-data is copied to a bounce buffer first, out-data is copied from it afterwards, both as owned accesses. So a
+ * race of another thread with a buffer is ordered like any other race.
+ *
+ * An input's bytes: 8 bytes result, then for each out-parameter 4 bytes length and the data. */
+#define _GNU_SOURCE
+#include "runtime.h"
+#include "sys.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+enum { EMUL = 1, NATIVE, VM, WRITE, SPECIAL, REFUSE };
+struct entry {
+    const char *name;
+    int class;
+    const char *params;
+};
+#define SYS_MAX 512
+static const struct entry table[SYS_MAX] = {
+#define S(nr, name, class, params) [nr] = {#name, class, params},
+#include "syscalls.def"
+#undef S
+};
+
+#define RECORD (weft__mode == WEFT_RECORD)
+static long raw(long nr, const long a[6]) { return weft__raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]); }
+static int failed(long r) { return r < 0 && r > -4096; }
+
+const char *weft__sys_name(long nr) { return nr >= 0 && nr < SYS_MAX && table[nr].name ? table[nr].name : "?"; }
+
+/* ---- bounce buffer */
+
+static unsigned char *bounce(struct weft_thread *t, size_t n) {
+    if (t->bounce_size < n) {
+        size_t old = t->bounce_size;
+        size_t want = old ? old : 65536;
+        while (want < n) want *= 2;
+        unsigned char *b = weft__rt_map(want);
+        if (old) {
+            weft__copy(b, t->bounce, old);
+            weft__raw(SYS_munmap, t->bounce, old);
+        }
+        t->bounce = b;
+        t->bounce_size = want;
+    }
+    return t->bounce;
+}
+
+static size_t string_length(const char *s) {
+    size_t n = 0;
+    while (s[n]) n++;
+    return n;
+}
+
+/* Takes a string: its lines, as far as it goes. Only record looks at the memory. */
+void weft__take_string(struct weft_thread *t, const char *s, size_t max) {
+    if (weft__mode != WEFT_RECORD || !s) return;
+    for (;;) {
+        int waited = 0;
+        uint64_t p = (uint64_t)(uintptr_t)s, end = p + max;
+        if (end < p) end = UINT64_MAX;
+        while (p < end) {
+            waited |= weft__rec_take(t, p, 1, 0);
+            uint64_t stop = (p | (WEFT_LINE - 1)) + 1;
+            if (stop > end) stop = end;
+            for (; p < stop; p++)
+                if (!*(const char *)(uintptr_t)p) goto whole;
+        }
+    whole:
+        if (!waited) return;
+    }
+}
+
+/* ---- parameters */
+
+struct param {
+    char dir; /* i, o, b */
+    int arg;
+    enum { P_CONST, P_ARG, P_RESULT, P_STRING, P_LENPTR } kind;
+    int size_arg;
+    long size; /* constant or multiplier */
+};
+
+static const char *next_param(const char *s, struct param *p) {
+    while (*s == ' ') s++;
+    if (!*s) return NULL;
+    p->dir = *s++;
+    p->arg = *s++ - '0';
+    p->size = 1;
+    p->kind = P_CONST;
+    p->size_arg = 0;
+    char k = *s++;
+    if (k == 's')
+        p->kind = P_STRING;
+    else if (k == '=') {
+        p->size = 0;
+        while (*s >= '0' && *s <= '9') p->size = p->size * 10 + (*s++ - '0');
+    } else if (k == '@') {
+        p->kind = P_LENPTR;
+        p->size_arg = *s++ - '0';
+    } else { /* ':' */
+        if (*s == 'r')
+            p->kind = P_RESULT;
+        else {
+            p->kind = P_ARG;
+            p->size_arg = *s - '0';
+        }
+        s++;
+        if (*s == '*') {
+            s++;
+            p->size = 0;
+            while (*s >= '0' && *s <= '9') p->size = p->size * 10 + (*s++ - '0');
+        }
+    }
+    return s;
+}
+
+/* Room that an out-parameter may need, before the call. For results: the argument after the pointer is the room. */
+static size_t room_for(const struct param *p, const long a[6]) {
+    switch (p->kind) {
+    case P_CONST: return (size_t)p->size;
+    case P_ARG: return (size_t)a[p->size_arg] * (size_t)p->size;
+    case P_RESULT:
+        /* read(fd, buf, n), getrandom(buf, n), sched_getaffinity(pid, n, buf): by position */
+        return 0;
+    case P_LENPTR: return a[p->size_arg] ? *(uint32_t *)a[p->size_arg] : 0;
+    default: return 0;
+    }
+}
+
+static size_t result_room(long nr, const struct param *p, const long a[6]) {
+    if (nr == SYS_sched_getaffinity) return (size_t)a[1];
+    if (nr == SYS_getgroups) return (size_t)a[0] * 4;
+    long n = a[p->arg + 1];
+    if (p->size > 1) n *= p->size;
+    return n < 0 ? 0 : (size_t)n;
+}
+
+static long emulated(struct weft_thread *t, long nr, const long a[6], const char *params) {
+    long b[6];
+    struct param p;
+    const char *s;
+    for (int i = 0; i < 6; i++) b[i] = a[i];
+    if (!RECORD) {
+        struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
+        if (!it) weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot, t->tls->clock, weft__sys_name(nr));
+        const char *d = weft__gate_data(it), *end = d + it->size;
+        int64_t r;
+        __builtin_memcpy(&r, d, 8);
+        d += 8;
+        for (s = params; (s = next_param(s, &p));) {
+            if (p.dir == 'i') continue;
+            uint32_t n;
+            if (d + 4 > end) break;
+            __builtin_memcpy(&n, d, 4);
+            d += 4;
+            if (n && a[p.arg]) weft__copy((void *)a[p.arg], d, n);
+            d += n;
+            if (p.kind == P_LENPTR && d + 4 <= end) {
+                if (a[p.size_arg]) __builtin_memcpy((void *)a[p.size_arg], d, 4);
+                d += 4;
+            }
+        }
+        return r;
+    }
+    /* Lay out: [8 result is logged apart] outs with their length words first, then ins. */
+    size_t outs = 0, ins = 0;
+    size_t off[6] = {0}, room[6] = {0};
+    for (s = params; (s = next_param(s, &p));) {
+        if (!a[p.arg]) continue;
+        if (p.dir == 'i') {
+            if (p.kind == P_STRING) {
+                weft__take_string(t, (const char *)a[p.arg], SIZE_MAX);
+                room[p.arg] = string_length((const char *)a[p.arg]) + 1;
+            } else {
+                room[p.arg] = room_for(&p, a);
+            }
+            ins += (room[p.arg] + 15) & ~15ul;
+        } else {
+            if (p.kind == P_LENPTR) weft__take(t, (void *)a[p.size_arg], 4);
+            room[p.arg] = p.kind == P_RESULT ? result_room(nr, &p, a) : room_for(&p, a);
+            outs += (room[p.arg] + 16 + 15) & ~15ul;
+        }
+    }
+    unsigned char *buf = bounce(t, outs + ins + 64);
+    size_t at = 0;
+    uint32_t lens[6] = {0};
+    for (int pass = 0; pass < 2; pass++)
+        for (s = params; (s = next_param(s, &p));) {
+            if (!a[p.arg] || (p.dir == 'i') != (pass == 1)) continue;
+            at = (at + 15) & ~15ul;
+            off[p.arg] = at;
+            b[p.arg] = (long)(buf + at);
+            if (p.dir != 'o') {
+                weft__take(t, (void *)a[p.arg], room[p.arg]);
+                weft__copy(buf + at, (void *)a[p.arg], room[p.arg]);
+            }
+            if (p.kind == P_LENPTR) {
+                lens[p.arg] = *(uint32_t *)a[p.size_arg];
+                b[p.size_arg] = (long)&lens[p.arg];
+            }
+            at += room[p.arg];
+        }
+    weft__outside(t);
+    long r = raw(nr, b);
+    weft__inside(t);
+    /* Out-data into the program's memory, and into one run of bytes for the log. */
+    size_t total = 0;
+    unsigned char *log = NULL;
+    for (int pass = 0; pass < 2; pass++) {
+        size_t k = 0;
+        for (s = params; (s = next_param(s, &p));) {
+            if (p.dir == 'i') continue;
+            size_t n = 0;
+            if (!failed(r) && a[p.arg]) {
+                n = p.kind == P_RESULT ? (size_t)r * (size_t)p.size : room[p.arg];
+                if (p.kind == P_LENPTR && lens[p.arg] < n) n = lens[p.arg];
+                if (p.kind == P_RESULT && n > room[p.arg]) n = room[p.arg];
+            }
+            if (pass) {
+                uint32_t n32 = (uint32_t)n;
+                weft__copy(log + k, &n32, 4);
+                if (n) {
+                    weft__copy(log + k + 4, buf + off[p.arg], n);
+                    weft__take(t, (void *)a[p.arg], n);
+                    weft__copy((void *)a[p.arg], buf + off[p.arg], n);
+                }
+                if (p.kind == P_LENPTR) {
+                    weft__copy(log + k + 4 + n, &lens[p.arg], 4);
+                    if (a[p.size_arg] && !failed(r)) {
+                        weft__take(t, (void *)a[p.size_arg], 4);
+                        *(uint32_t *)a[p.size_arg] = lens[p.arg];
+                    }
+                }
+            }
+            k += 4 + n + (p.kind == P_LENPTR ? 4 : 0);
+        }
+        total = k;
+        if (!pass) {
+            size_t need = outs + ins + 64;
+            buf = bounce(t, need + total);
+            log = buf + need;
+        }
+    }
+    weft__log_input(t, (uint64_t)nr, r, log, total);
+    return r;
+}
+
+/* ---- output */
+
+#define FD_MAX 1024
+static unsigned char console[FD_MAX] = {[1] = 1, [2] = 2}; /* which descriptors are the recorded stdout and stderr */
+
+static void track_fd(long nr, const long a[6], long r) {
+    if (failed(r)) return;
+    if (nr == SYS_close && a[0] >= 0 && a[0] < FD_MAX) console[a[0]] = 0;
+    if (r >= 0 && r < FD_MAX) {
+        if (nr == SYS_dup || nr == SYS_dup2 || nr == SYS_dup3 || (nr == SYS_fcntl && (a[1] == F_DUPFD || a[1] == F_DUPFD_CLOEXEC)))
+            console[r] = a[0] >= 0 && a[0] < FD_MAX ? console[a[0]] : 0;
+        else if (nr == SYS_open || nr == SYS_openat || nr == SYS_socket)
+            console[r] = 0;
+    }
+}
+
+struct write_item {
+    uint64_t hash;
+    uint32_t console;
+    uint32_t zero;
+};
+
+static void console_write(int fd, const unsigned char *p, size_t n) {
+    while (n) {
+        long r = weft__raw(SYS_write, fd, p, n);
+        if (r == -EINTR || r == -EAGAIN) continue;
+        if (r <= 0) return;
+        p += r;
+        n -= (size_t)r;
+    }
+}
+
+/* n bytes, gathered at data (record: in the bounce buffer; replay: too), go out by call nr. */
+static long write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n) {
+    struct write_item w = {weft_hash(data, n), 0, 0};
+    if (RECORD) {
+        w.console = b[0] >= 0 && b[0] < FD_MAX ? console[b[0]] : 0;
+        weft__outside(t);
+        long r = raw(nr, b);
+        weft__inside(t);
+        weft__log_input(t, (uint64_t)nr, r, &w, sizeof w);
+        return r;
+    }
+    struct write_item was;
+    struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
+    if (!it || it->size != 8 + sizeof was)
+        weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot,
+                       t->tls->clock, weft__sys_name(nr));
+    int64_t r;
+    __builtin_memcpy(&r, weft__gate_data(it), 8);
+    __builtin_memcpy(&was, (const char *)weft__gate_data(it) + 8, sizeof was);
+    if (was.hash != w.hash)
+        weft__diverged("thread %u at tick %lu writes %lu bytes to descriptor %ld that differ from the recorded ones", t->slot,
+                       t->tls->clock, n, b[0]);
+    if (was.console && r > 0) console_write((int)was.console, data, (size_t)r);
+    return r;
+}
+
+static long do_write(struct weft_thread *t, long nr, const long a[6]) {
+    size_t n = (size_t)a[2];
+    if ((long)n < 0 || n > (1ul << 31)) n = 0;
+    unsigned char *buf = bounce(t, n + 16);
+    weft__take(t, (void *)a[1], n);
+    weft__copy(buf, (void *)a[1], n);
+    long b[6] = {a[0], (long)buf, a[2], a[3], a[4], a[5]};
+    return write_out(t, nr, b, buf, n);
+}
+
+struct iov {
+    char *base;
+    size_t len;
+};
+
+static long do_writev(struct weft_thread *t, const long a[6]) {
+    long cnt = a[2];
+    if (cnt < 0 || cnt > 1024) cnt = 0;
+    weft__take(t, (void *)a[1], (size_t)cnt * sizeof(struct iov));
+    struct iov v[1024];
+    weft__copy(v, (void *)a[1], (size_t)cnt * sizeof v[0]);
+    size_t n = 0, at = 0;
+    for (long i = 0; i < cnt; i++) n += v[i].len;
+    unsigned char *buf = bounce(t, n + 16);
+    for (long i = 0; i < cnt; i++) {
+        weft__take(t, v[i].base, v[i].len);
+        weft__copy(buf + at, v[i].base, v[i].len);
+        at += v[i].len;
+    }
+    struct iov one = {(char *)buf, n};
+    long b[6] = {a[0], (long)&one, 1, 0, 0, 0};
+    return write_out(t, SYS_writev, b, buf, n);
+}
+
+static long do_readv(struct weft_thread *t, const long a[6]) {
+    long cnt = a[2];
+    if (cnt < 0 || cnt > 1024) cnt = 0;
+    weft__take(t, (void *)a[1], (size_t)cnt * sizeof(struct iov));
+    struct iov v[1024];
+    weft__copy(v, (void *)a[1], (size_t)cnt * sizeof v[0]);
+    size_t n = 0, at = 0;
+    for (long i = 0; i < cnt; i++) n += v[i].len;
+    unsigned char *buf = bounce(t, n + 16);
+    long r;
+    if (RECORD) {
+        struct iov one = {(char *)buf, n};
+        weft__outside(t);
+        r = weft__raw(SYS_readv, a[0], &one, 1);
+        weft__inside(t);
+        weft__log_input(t, SYS_readv, r, buf, r > 0 ? (size_t)r : 0);
+    } else {
+        struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, SYS_readv);
+        if (!it) weft__diverged("thread %u at tick %lu makes the system call readv, which the recording does not have there", t->slot, t->tls->clock);
+        int64_t r64;
+        __builtin_memcpy(&r64, weft__gate_data(it), 8);
+        r = r64;
+        if (r > 0) weft__copy(buf, (const char *)weft__gate_data(it) + 8, (size_t)r);
+    }
+    for (long i = 0; i < cnt && r > 0 && at < (size_t)r; i++) {
+        size_t k = v[i].len < (size_t)r - at ? v[i].len : (size_t)r - at;
+        weft__take(t, v[i].base, k);
+        weft__copy(v[i].base, buf + at, k);
+        at += k;
+    }
+    return r;
+}
+
+/* ---- address space: one chain for the whole process */
+
+static int vm_lock;
+static const char vm_object;
+
+static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
+    long b[6], r;
+    for (int i = 0; i < 6; i++) b[i] = a[i];
+    if (RECORD && (nr == SYS_munmap || nr == SYS_mremap || nr == SYS_mprotect || (nr == SYS_mmap && (a[3] & MAP_FIXED))))
+        weft__take(t, (void *)a[0], (size_t)a[1]);
+    struct {
+        int64_t size, mtime;
+        char path[1024];
+    } f = {0};
+    size_t fn = 0;
+    int is_file = nr == SYS_mmap && !(a[3] & MAP_ANONYMOUS) && (int)a[4] >= 0;
+    if (RECORD) {
+        if (is_file) {
+            if ((a[3] & MAP_SHARED) && (a[2] & PROT_WRITE))
+                weft__refuse("mmap: a shared, writable mapping of a file cannot be recorded yet");
+            char link[64];
+            weft__format(link, sizeof link, "/proc/self/fd/%d", (int)a[4]);
+            long n = weft__raw(SYS_readlink, link, f.path, sizeof f.path - 1);
+            struct { char x[144]; } st;
+            weft__raw(SYS_fstat, a[4], &st);
+            __builtin_memcpy(&f.size, st.x + 48, 8);
+            __builtin_memcpy(&f.mtime, st.x + 88, 8);
+            fn = 16 + (n > 0 ? (size_t)n : 0) + 1;
+        }
+        weft__lock(&vm_lock);
+        weft__order(t, &vm_object);
+        r = raw(nr, b);
+        weft__log_input(t, (uint64_t)nr, r, &f, fn);
+        weft__unlock(&vm_lock);
+        return r;
+    }
+    struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
+    if (!it) weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot, t->tls->clock, weft__sys_name(nr));
+    int64_t was;
+    __builtin_memcpy(&was, weft__gate_data(it), 8);
+    if (failed(was)) return was;
+    int fd = -1;
+    if (nr == SYS_mmap) {
+        b[0] = was;
+        b[3] = (a[3] & ~MAP_FIXED_NOREPLACE) | MAP_FIXED;
+        if (is_file) {
+            const char *d = (const char *)weft__gate_data(it) + 8;
+            __builtin_memcpy(&f, d, it->size - 8 < sizeof f ? it->size - 8 : sizeof f);
+            fd = (int)weft__raw(SYS_open, f.path, O_RDONLY | O_CLOEXEC, 0);
+            struct { char x[144]; } st;
+            int64_t size = -1, mtime = -1;
+            if (fd >= 0 && weft__raw(SYS_fstat, fd, &st) == 0) {
+                __builtin_memcpy(&size, st.x + 48, 8);
+                __builtin_memcpy(&mtime, st.x + 88, 8);
+            }
+            if (size != f.size || mtime != f.mtime)
+                weft__diverged("the file %s, which the program maps, is gone or has changed since the recording", f.path);
+            b[4] = fd;
+        }
+    } else if (nr == SYS_mremap && was != a[0]) {
+        b[3] = MREMAP_MAYMOVE | MREMAP_FIXED;
+        b[4] = was;
+    }
+    r = raw(nr, b);
+    if (fd >= 0) weft__raw(SYS_close, fd);
+    if (r != was)
+        weft__diverged("thread %u at tick %lu: %s gave 0x%lx, recorded was 0x%lx", t->slot, t->tls->clock, weft__sys_name(nr), r, was);
+    return r;
+}
+
+/* ---- the end of the process */
+
+void weft__note_reached(struct weft_thread *t) {
+    for (uint32_t s = 1; s < weft__slots; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (!o || o == t || !o->alive || !o->tls) continue;
+        /* A tick that it has surely begun: its clock says so. */
+        uint64_t c = __atomic_load_n(&o->tls->clock, __ATOMIC_ACQUIRE);
+        weft__log_item(t, WEFT_ITEM_REACHED, s, &c, 8, NULL, 0);
+    }
+}
+
+static long end_process(struct weft_thread *t, const long a[6]) {
+    if (RECORD) {
+        weft__note_reached(t);
+        weft__log_input(t, SYS_exit_group, a[0], NULL, 0);
+    } else {
+        struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, SYS_exit_group);
+        if (!it) weft__diverged("thread %u ends the process at tick %lu, which the recording does not have there", t->slot, t->tls->clock);
+        int64_t was;
+        __builtin_memcpy(&was, weft__gate_data(it), 8);
+        if (was != a[0]) weft__diverged("the program exits with status %ld, recorded was %ld", a[0], was);
+        weft__gate_finish(t);
+    }
+    weft__control->exit_kind = WEFT_END_EXIT;
+    weft__control->exit_code = (uint32_t)a[0] & 0xff;
+    __atomic_store_n(&weft__control->outcome, WEFT_OUT_ENDED, __ATOMIC_RELEASE);
+    return raw(SYS_exit_group, a);
+}
+
+/* ---- calls with code of their own */
+
+static long do_ioctl(struct weft_thread *t, const long a[6]) {
+    static const struct { unsigned long req; const char *params; } known[] = {
+        {0x5401, "o2=36"}, {0x5413, "o2=8"}, {0x541b, "o2=4"}, {0x5421, "i2=4"}, {0x5402, "i2=36"}, {0x5403, "i2=36"},
+        {0x5404, "i2=36"}, {0x540f, "o2=4"}, {0x5410, "i2=4"}, {0x5451, ""}, {0x5450, ""}, {0x40049409, ""},
+        {0x80045430, "o2=4"},
+    };
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].req == (unsigned long)a[1]) return emulated(t, SYS_ioctl, a, known[i].params);
+    weft__refuse("ioctl 0x%lx cannot be recorded yet", (unsigned long)a[1]);
+}
+
+static long do_fcntl(struct weft_thread *t, const long a[6]) {
+    switch (a[1]) {
+    case F_GETLK: return emulated(t, SYS_fcntl, a, "b2=32");
+    case F_SETLK:
+    case F_SETLKW: return emulated(t, SYS_fcntl, a, "i2=32");
+    case F_DUPFD: case F_DUPFD_CLOEXEC: case F_GETFD: case F_SETFD: case F_GETFL: case F_SETFL: case F_GETOWN: case F_SETOWN:
+    case 1031: case 1032: case 1033: case 1034: {
+        long r = emulated(t, SYS_fcntl, a, "");
+        if (RECORD) track_fd(SYS_fcntl, a, r);
+        return r;
+    }
+    default: weft__refuse("fcntl command %ld cannot be recorded yet", a[1]);
+    }
+}
+
+static long do_select(struct weft_thread *t, long nr, const long a[6]) {
+    /* nfds, three sets, timeout: sizes depend on nfds */
+    size_t set = ((size_t)(a[0] < 0 ? 0 : a[0]) + 63) / 64 * 8;
+    char p[96];
+    weft__format(p, sizeof p, "b1=%lu b2=%lu b3=%lu %s4=16", set, set, set, nr == SYS_select ? "b" : "i");
+    long b[6] = {a[0], a[1], a[2], a[3], a[4], 0};
+    return emulated(t, nr, b, p);
+}
+
+/* A futex that the program uses itself: its result is an input. Those of libc's own locks run natively and leave no trace. */
+static long do_futex(struct weft_thread *t, const long a[6], int foreign) {
+    if (foreign) {
+        int out = t->tls->outside;
+        if (!out && RECORD) weft__outside(t);
+        long r = raw(SYS_futex, a);
+        if (!out && RECORD) weft__inside(t);
+        return r;
+    }
+    long r = 0;
+    if (RECORD) {
+        weft__outside(t);
+        r = raw(SYS_futex, a);
+        weft__inside(t);
+    }
+    return weft__input(t, SYS_futex, r, NULL, 0);
+}
+
+long weft__sys_kill(struct weft_thread *t, long nr, const long a[6]);
+long weft__sys_sigaltstack(struct weft_thread *t, const long a[6]);
+long weft__sys_sigwait(struct weft_thread *t, long nr, const long a[6]);
+
+/* Calls that leave no trace and no tick, because foreign code makes them in numbers that depend on timing. */
+static int traceless(long nr, int foreign, uint64_t ip) {
+    return foreign && !weft__in_weft_code(ip) && (nr == SYS_futex || nr == SYS_sched_yield || nr == SYS_membarrier);
+}
+
+/* The thread is inside and at a fresh tick, unless the call is traceless. `foreign`: trapped, not called through us. */
+long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uint64_t ip) {
+    (void)foreign;
+    if (nr < 0 || nr >= SYS_MAX || !table[nr].name)
+        weft__refuse("system call %ld is not known to this version; called at @0x%lx", nr, ip);
+    const struct entry *e = &table[nr];
+    long r;
+    switch (e->class) {
+    case EMUL:
+        r = emulated(t, nr, a, e->params);
+        if (RECORD) track_fd(nr, a, r);
+        return r;
+    case WRITE: return do_write(t, nr, a);
+    case VM: return vm_call(t, nr, a);
+    case NATIVE:
+        if (RECORD) weft__outside(t);
+        r = raw(nr, a);
+        if (RECORD) weft__inside(t);
+        return r;
+    case REFUSE: weft__refuse("the system call %s cannot be recorded yet; called at @0x%lx", e->name, ip);
+    default: break;
+    }
+    switch (nr) {
+    case SYS_exit_group: return end_process(t, a);
+    case SYS_exit:
+        weft__thread_exit(t);
+        return raw(SYS_exit, a);
+    case SYS_ioctl: return do_ioctl(t, a);
+    case SYS_fcntl: return do_fcntl(t, a);
+    case SYS_select:
+    case SYS_pselect6: return do_select(t, nr, a);
+    case SYS_writev: return do_writev(t, a);
+    case SYS_readv: return do_readv(t, a);
+    case SYS_futex: return do_futex(t, a, 0);
+    case SYS_rt_sigaction: return weft__sys_sigaction(t, a);
+    case SYS_rt_sigprocmask: return weft__sys_sigprocmask(t, a);
+    case SYS_sigaltstack: return weft__sys_sigaltstack(t, a);
+    case SYS_kill:
+    case SYS_tkill:
+    case SYS_tgkill: return weft__sys_kill(t, nr, a);
+    default: weft__refuse("the system call %s cannot be recorded yet; called at @0x%lx", e->name, ip);
+    }
+}
+
+/* From the SIGSYS handler. */
+long weft__sys_trapped(struct weft_thread *t, long nr, const long a[6], uint64_t ip) {
+    if (traceless(nr, 1, ip)) {
+        if (nr == SYS_futex) return do_futex(t, a, 1);
+        return raw(nr, a);
+    }
+    int was;
+    weft__enter(&was);
+    long r = weft__sys(t, nr, a, !weft__in_weft_code(ip), ip);
+    weft__leave(t, was);
+    return r;
+}

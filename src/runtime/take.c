@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Memory that a call of an external function touches is taken before the call, as a group: every line of every range is
+ * the thread's own at the same time, after a pass over all of them in which it did not have to wait. Then the function
+ * runs, with the thread inside, so nobody takes them away until its next tick.
+ *
+ *   __weft_take_begin(); __weft_take_range(p, n, write); __weft_take_str(s); ... __weft_take_end(); call
+ *
+ * The position is that of the tick that begin makes. In replay only that tick counts. These functions run on the program's
+ * stack and take the same way in both modes; what differs is in slow paths on the runtime's stack. */
+#include "alloc.h"
+#include "runtime.h"
+#include "sys.h"
+
+long weft__on_rt(void *fn, ...);
+#define TABLE ((uint16_t *)WEFT_TABLE_ADDR)
+
+#define RANGES 16
+struct range {
+    const char *p;
+    size_t n; /* SIZE_MAX: a string; SIZE_MAX - 1: a wide one */
+};
+struct group {
+    uint32_t n;
+    struct range r[RANGES];
+};
+static __thread struct group group __attribute__((tls_model("initial-exec")));
+
+static inline void tick(void) {
+    struct weft_tls *s = &__weft_tls;
+    if (unlikely(++s->clock >= __atomic_load_n(&s->limit, __ATOMIC_RELAXED))) {
+        s->clock--;
+        void weft__tick_on_rt(void);
+        weft__on_rt((void *)weft__tick_on_rt);
+    }
+}
+void weft__tick_on_rt(void) {
+    struct weft_thread *t = weft__active();
+    if (t)
+        weft__tick(t);
+    else {
+        __weft_tls.clock++;
+        __weft_tls.limit = WEFT_NEVER;
+    }
+}
+
+WEFT_API void __weft_take_begin(void) {
+    tick();
+    group.n = 0;
+}
+
+static void add(const void *p, size_t n) {
+    if (n && group.n < RANGES) {
+        group.r[group.n].p = p;
+        group.r[group.n++].n = n;
+    }
+}
+WEFT_API void __weft_take_range(const void *p, size_t n, int write) {
+    (void)write;
+    add(p, n);
+}
+WEFT_API void __weft_take_str(const char *s) {
+    if (s) add(s, SIZE_MAX);
+}
+WEFT_API void __weft_take_wcs(const char *s) {
+    if (s) add(s, SIZE_MAX - 1);
+}
+/* The object that p points into: the whole heap block, else the line. */
+WEFT_API void __weft_take_object(const void *p) {
+    void *start;
+    size_t size;
+    if (!p) return;
+    if (weft__heap_extent(p, &start, &size))
+        add(start, size);
+    else
+        add(p, 1);
+}
+
+/* Whether p may be read: faults must happen in the function that is called, not here. */
+static int readable(uint64_t p) {
+    /* A system call that reads one byte and has no other effect. */
+    return weft__raw(SYS_rt_sigprocmask, -1, p & ~7ul, 0, 8) != -14;
+}
+
+/* One pass over a string; its lines are taken as far as it goes. */
+static int take_string(struct weft_thread *t, uint64_t p, int width) {
+    int waited = 0, fresh = 1;
+    for (;; p += (unsigned)width) {
+        if (fresh || !(p & (WEFT_LINE - 1))) {
+            if ((fresh || !(p & 4095)) && !readable(p)) return waited;
+            waited |= weft__rec_take(t, p, 1, 0);
+            fresh = 0;
+        }
+        if (width == 1 ? !*(const char *)p : !*(const int *)p) return waited;
+    }
+}
+
+static void take_group(void) {
+    struct weft_thread *t = weft__active();
+    if (!t || weft__mode != WEFT_RECORD) return;
+    for (;;) {
+        int waited = 0;
+        for (uint32_t i = 0; i < group.n; i++) {
+            uint64_t p = (uint64_t)(uintptr_t)group.r[i].p;
+            if (group.r[i].n >= SIZE_MAX - 1)
+                waited |= take_string(t, p, group.r[i].n == SIZE_MAX ? 1 : 4);
+            else
+                waited |= weft__rec_take(t, p, group.r[i].n, 0);
+        }
+        if (!waited) return;
+    }
+}
+
+static int owned(const void *p, size_t n) {
+    uint16_t me = __weft_tls.me;
+    uint64_t a = (uint64_t)(uintptr_t)p >> WEFT_LINE_SHIFT, b = ((uint64_t)(uintptr_t)p + n - 1) >> WEFT_LINE_SHIFT;
+    for (; a <= b; a++)
+        if (TABLE[a & (WEFT_TABLE_ENTRIES - 1)] != me) return 0;
+    return 1;
+}
+
+WEFT_API void __weft_take_end(void) {
+    /* In replay there is nothing to do: the tick has waited. */
+    if (weft__mode != WEFT_RECORD || !__weft_tls.self) return;
+    for (uint32_t i = 0; i < group.n; i++) {
+        struct range *r = &group.r[i];
+        if (r->n >= SIZE_MAX - 1 || !owned(r->p, r->n)) {
+            weft__on_rt((void *)take_group);
+            return;
+        }
+    }
+}
+
+/* ---- block operations: a tick per block, so that a long one neither keeps others waiting nor starves */
+
+#define BLOCK 4096ul
+static void take2_slow(const void *d, size_t n, const void *s) {
+    struct weft_thread *t = weft__active();
+    if (t) weft__take2(t, d, n, s, s ? n : 0);
+}
+static inline void take2(const void *d, const void *s, size_t n) {
+    if (weft__mode == WEFT_RECORD && __weft_tls.self && !(owned(d, n) && (!s || owned(s, n))))
+        weft__on_rt((void *)take2_slow, d, n, s);
+}
+
+extern void *(*weft__real_memcpy)(void *, const void *, size_t);
+extern void *(*weft__real_memmove)(void *, const void *, size_t);
+extern void *(*weft__real_memset)(void *, int, size_t);
+
+WEFT_API void *__weft_memcpy(void *d, const void *s, size_t n) {
+    char *a = d;
+    const char *b = s;
+    do {
+        size_t k = n < BLOCK ? n : BLOCK;
+        tick();
+        if (k) take2(a, b, k);
+        weft__real_memcpy(a, b, k);
+        a += k;
+        b += k;
+        n -= k;
+    } while (n);
+    return d;
+}
+WEFT_API void *__weft_memmove(void *d, const void *s, size_t n) {
+    char *a = d;
+    const char *b = s;
+    if (a <= b || a >= b + n) {
+        do {
+            size_t k = n < BLOCK ? n : BLOCK;
+            tick();
+            if (k) take2(a, b, k);
+            weft__real_memmove(a, b, k);
+            a += k;
+            b += k;
+            n -= k;
+        } while (n);
+    } else
+        do {
+            size_t k = n < BLOCK ? n : BLOCK;
+            n -= k;
+            tick();
+            take2(a + n, b + n, k);
+            weft__real_memmove(a + n, b + n, k);
+        } while (n);
+    return d;
+}
+WEFT_API void *__weft_memset(void *d, int c, size_t n) {
+    char *a = d;
+    do {
+        size_t k = n < BLOCK ? n : BLOCK;
+        tick();
+        if (k) take2(a, NULL, k);
+        weft__real_memset(a, c, k);
+        a += k;
+        n -= k;
+    } while (n);
+    return d;
+}
+
+/* ---- calls of a foreign function that the user wants ordered (-weft-serialize) */
+
+static int serial_lock;
+static void serial_begin_rt(const void *fn) {
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    if (!t) return;
+    if (weft__mode == WEFT_RECORD) {
+        weft__outside(t);
+        weft__lock(&serial_lock);
+        weft__inside(t);
+    }
+    weft__order(t, fn);
+}
+static void serial_end_rt(const void *fn) {
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    if (!t) return;
+    weft__order(t, fn);
+    if (weft__mode == WEFT_RECORD) weft__unlock(&serial_lock);
+}
+WEFT_API void __weft_serial_begin(const void *fn) { weft__on_rt((void *)serial_begin_rt, fn); }
+WEFT_API void __weft_serial_end(const void *fn) { weft__on_rt((void *)serial_end_rt, fn); }

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Threads: slots, stacks, creation, join, exit.
+ *
+ * A slot is a thread's number: its owner id, its stack's and its heap's place. In record the creator picks a free one; it
+ * is part of the creation's input, so replay uses the same. A slot is free again when its thread was joined, or was
+ * detached and has ended, and the kernel knows it no more. The new thread goes on with the slot's clock, and the creator's
+ * position comes after the old thread's exit.
+ *
+ * Stacks lie at addresses that depend on the slot only, 256 MiB apart, with tops shifted against each other so that 4 GiB
+ * (16 slots) apart does not mean the same entries of the owner table. libc puts the thread's control block and its
+ * thread-local storage there as well, so pthread_self() is the same in replay.
+ *
+ * The last thing a thread does is the exit system call, made by libc after destructors: weft__thread_exit is called then. */
+#define _GNU_SOURCE
+#include "real.h"
+#include "runtime.h"
+#include "sys.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+
+#define STACK_BASE 0x600000000000ul
+#define STACK_SLOT (256ul << 20)
+#define GUARD 4096ul
+
+static int slots_lock;
+static uint32_t free_head, free_tail; /* slots in the order in which they became free; links in next_free */
+
+static uint64_t stack_top(uint32_t slot, size_t size) {
+    uint64_t top = STACK_BASE + (slot + 1ul) * STACK_SLOT - (64ul << 10);
+    uint64_t room = STACK_SLOT - (1ul << 20) - size;
+    uint64_t shift = ((slot >> 4) * (1ul << 20) + (slot & 15) * (68ul << 10)) % (room ? room : 1);
+    return (top - shift) & ~0xfffful;
+}
+
+/* Called with slots_lock. */
+static void slot_free(struct weft_thread *t) {
+    t->next_free = 0;
+    if (free_tail)
+        weft__threads[free_tail]->next_free = t->slot;
+    else
+        free_head = t->slot;
+    free_tail = t->slot;
+}
+
+static int gone(struct weft_thread *t) {
+    if (t->tid && weft__raw(SYS_tgkill, weft__raw(SYS_getpid), t->tid, 0) == -ESRCH) t->tid = 0;
+    return !t->tid;
+}
+
+static uint32_t slot_pick(void) {
+    weft__lock(&slots_lock);
+    uint32_t s = free_head;
+    if (s && gone(weft__threads[s])) {
+        free_head = weft__threads[s]->next_free;
+        if (!free_head) free_tail = 0;
+    } else {
+        s = weft__slots > 2 ? weft__slots : 2;
+        if (s > WEFT_MAX_SLOT) {
+            weft__unlock(&slots_lock);
+            return 0;
+        }
+        weft__thread_new(s);
+    }
+    weft__unlock(&slots_lock);
+    return s;
+}
+
+static void *map_stack(struct weft_thread *t, size_t size) {
+    if (t->stack_map && t->stack_size >= size) return t->stack_map;
+    if (size > STACK_SLOT - (2ul << 20)) return NULL;
+    uint64_t top = stack_top(t->slot, size), lo = top - size - GUARD;
+    if (t->stack_map) weft__raw(SYS_munmap, (char *)t->stack_map - GUARD, t->stack_size + GUARD);
+    long r = weft__raw(SYS_mmap, lo, size + GUARD, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_FIXED_NOREPLACE, -1, 0);
+    if (r != (long)lo) {
+        t->stack_map = NULL;
+        return NULL;
+    }
+    weft__raw(SYS_mprotect, lo, GUARD, PROT_NONE);
+    t->stack_map = (void *)(lo + GUARD);
+    t->stack_size = size;
+    return t->stack_map;
+}
+
+struct weft_thread *weft__thread_of(pthread_t p) {
+    uint64_t a = (uint64_t)p;
+    if (a >= STACK_BASE && a < STACK_BASE + (WEFT_MAX_SLOT + 1) * STACK_SLOT) {
+        struct weft_thread *t = weft__threads[(a - STACK_BASE) / STACK_SLOT];
+        if (t && t->pthread == a) return t;
+    }
+    for (uint32_t s = 1; s < weft__slots; s++)
+        if (weft__threads[s] && weft__threads[s]->pthread == a) return weft__threads[s];
+    return NULL;
+}
+
+void *weft__thread_tramp(void *);
+
+WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
+    int was;
+    struct weft_thread *t = weft__enter(&was), *c;
+    if (!t) return weft__real.pthread_create(th, attr, fn, arg);
+    int r = 0;
+    uint32_t slot = 0;
+    struct weft_sched_item *it = NULL;
+    weft__take(t, th, sizeof *th);
+    if (weft__mode == WEFT_RECORD)
+        slot = slot_pick();
+    else {
+        it = weft__gate_input(t, WEFT_ITEM_INPUT, WEFT_OP_THREAD_CREATE);
+        if (!it) weft__diverged("thread %u creates a thread at tick %lu, which the recording does not have", t->slot, t->tls->clock);
+        int64_t ret;
+        __builtin_memcpy(&ret, weft__gate_data(it), 8);
+        __builtin_memcpy(&slot, (const char *)weft__gate_data(it) + 8, 4);
+        if (ret) {
+            weft__leave(t, was);
+            return (int)ret;
+        }
+        c = weft__threads[slot];
+        /* The slot's former thread has passed its exit (an edge says so); wait until the kernel has let go of its stack. */
+        while (c && !gone(c)) weft__raw(SYS_sched_yield);
+    }
+    if (!slot) {
+        r = EAGAIN;
+        goto out;
+    }
+    c = weft__thread_new(slot);
+    size_t size = 0;
+    void *user_stack = NULL;
+    int detached = 0;
+    pthread_attr_t a, d;
+    /* The user's attributes with our stack put in: pthread_attr_t is copied, since its parts cannot all be read back. */
+    if (attr)
+        __builtin_memcpy(&a, attr, sizeof a);
+    else
+        weft__real.pthread_attr_init(&a);
+    weft__real.pthread_attr_getdetachstate(&a, &detached);
+    {
+        /* A stack address of the user's own shows as a stack whose start is not "0 - size". */
+        size_t us = 0;
+        weft__real.pthread_attr_getstack(&a, &user_stack, &us);
+        if (!us || user_stack == (void *)(0 - us)) user_stack = NULL;
+        size = us;
+    }
+    if (!size && (weft__real.pthread_getattr_default_np(&d) == 0)) {
+        weft__real.pthread_attr_getstacksize(&d, &size);
+        weft__real.pthread_attr_destroy(&d);
+    }
+    if (!size) size = 8ul << 20;
+    size = (size + 0xffff) & ~0xfffful;
+    if (!user_stack) {
+        void *stack = map_stack(c, size);
+        if (!stack)
+            r = EAGAIN;
+        else
+            weft__real.pthread_attr_setstack(&a, stack, c->stack_size);
+    }
+    if (!r) {
+        c->fn = fn;
+        c->arg = arg;
+        c->parent = t->slot;
+        c->joined_or_detached = detached == PTHREAD_CREATE_DETACHED;
+        c->alive = 1;
+        c->waiting = 0;
+        c->exiting = 0;
+        c->born = (struct weft_pos){t->tls->clock, 0, t->slot, 0};
+        if (weft__mode == WEFT_RECORD) weft__rec_edge(t, 0, &c->last);
+        weft__heap_attach(c);
+        r = weft__real.pthread_create(th, &a, weft__thread_tramp, c);
+        if (r == 0)
+            c->pthread = *th;
+        else
+            c->alive = 0;
+    }
+    if (!attr) weft__real.pthread_attr_destroy(&a);
+    if (r) {
+        weft__lock(&slots_lock);
+        slot_free(c);
+        weft__unlock(&slots_lock);
+    }
+out:
+    if (weft__mode == WEFT_RECORD) {
+        uint32_t s = r ? 0 : slot;
+        weft__log_input(t, WEFT_OP_THREAD_CREATE, r, &s, 4);
+    }
+    weft__leave(t, was);
+    return r;
+}
+WEFT_WRAP(pthread_create, weft__pthread_create);
+
+/* First thing in the new thread, on its runtime stack. */
+WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
+    struct weft_tls *s = &__weft_tls;
+    t->tls = s;
+    t->tid = (int)weft__raw(SYS_gettid);
+    s->clock = t->last.tick;
+    s->me = weft__mode == WEFT_RECORD ? (uint16_t)t->slot : 0;
+    s->limit = 0;
+    s->outside = 0;
+    struct weft_pos parent = t->born;
+    if (weft__mode == WEFT_RECORD) {
+        weft__lock(&t->lock);
+        t->state = WEFT_IN;
+        t->waiters = NULL;
+        weft__unlock(&t->lock);
+    }
+    weft__tick(t);
+    if (weft__mode == WEFT_RECORD) {
+        weft__log_item(t, WEFT_ITEM_START, t->parent, NULL, 0, NULL, 0);
+        weft__rec_edge(t, 0, &parent);
+    } else if (!weft__gate_input(t, WEFT_ITEM_START, t->parent))
+        weft__diverged("thread %u starts, which the recording does not have", t->slot);
+    weft__sud_thread(t);
+}
+
+void weft__thread_exit(struct weft_thread *t) {
+    if (t->tls->outside) weft__inside(t);
+    weft__tick(t);
+    weft__heap_detach(t);
+    weft__tick(t);
+    if (weft__mode == WEFT_RECORD) {
+        weft__log_item(t, WEFT_ITEM_EXIT, 0, NULL, 0, NULL, 0);
+        weft__rec_out(t); /* for good: others take what it owned */
+    } else if (!weft__gate_input(t, WEFT_ITEM_EXIT, 0))
+        weft__diverged("thread %u ends at tick %lu, which the recording does not have", t->slot, t->tls->clock);
+    t->last = (struct weft_pos){t->tls->clock, 0, t->slot, 0};
+    weft__gate_end(t);
+    weft__lock(&slots_lock);
+    t->alive = 0;
+    if (t->joined_or_detached && t->slot != 1)
+        slot_free(t);
+    else
+        t->exiting = 1;
+    weft__unlock(&slots_lock);
+}
+
+static int join_result(struct weft_thread *t, pthread_t p, void **ret, int r, void *value) {
+    struct weft_thread *c = weft__thread_of(p);
+    if (r == 0 && c) {
+        if (weft__mode == WEFT_RECORD) weft__rec_edge(t, 0, &c->last);
+        weft__lock(&slots_lock);
+        c->pthread = 0;
+        c->tid = 0;
+        slot_free(c);
+        weft__unlock(&slots_lock);
+    }
+    if (r == 0 && ret) {
+        weft__take(t, ret, sizeof *ret);
+        *ret = value;
+    }
+    return r;
+}
+
+/* kind 0: join; 1: tryjoin; 2: timedjoin; 3: clockjoin */
+static int join(pthread_t p, void **ret, int kind, clockid_t clock, const struct timespec *ts) {
+    int was, r = 0;
+    void *value = NULL;
+    struct weft_thread *t = weft__enter(&was);
+    if (!t || weft__mode == WEFT_RECORD) {
+        struct timespec copy;
+        if (t && ts) {
+            weft__take(t, ts, sizeof *ts);
+            copy = *ts;
+            ts = &copy;
+        }
+        if (t) weft__outside(t);
+        r = kind == 0   ? weft__real.pthread_join(p, &value)
+            : kind == 1 ? weft__real.pthread_tryjoin_np(p, &value)
+            : kind == 2 ? weft__real.pthread_timedjoin_np(p, &value, ts)
+                        : weft__real.pthread_clockjoin_np(p, &value, clock, ts);
+        if (!t) {
+            if (r == 0 && ret) *ret = value;
+            return r;
+        }
+        weft__inside(t);
+    }
+    r = (int)weft__input_if(t, WEFT_OP_THREAD_JOIN, r, 0);
+    if (r == 0 && weft__mode == WEFT_REPLAY) {
+        t->waiting = 4;
+        r = weft__real.pthread_join(p, &value);
+        t->waiting = 0;
+    }
+    r = join_result(t, p, ret, r, value);
+    weft__leave(t, was);
+    return r;
+}
+WEFT_HIDDEN int weft__pthread_join(pthread_t p, void **ret) { return join(p, ret, 0, 0, NULL); }
+WEFT_HIDDEN int weft__pthread_tryjoin(pthread_t p, void **ret) { return join(p, ret, 1, 0, NULL); }
+WEFT_HIDDEN int weft__pthread_timedjoin(pthread_t p, void **ret, const struct timespec *ts) { return join(p, ret, 2, 0, ts); }
+WEFT_HIDDEN int weft__pthread_clockjoin(pthread_t p, void **ret, clockid_t c, const struct timespec *ts) {
+    return join(p, ret, 3, c, ts);
+}
+WEFT_WRAP(pthread_join, weft__pthread_join);
+WEFT_WRAP(pthread_tryjoin_np, weft__pthread_tryjoin);
+WEFT_WRAP(pthread_timedjoin_np, weft__pthread_timedjoin);
+WEFT_WRAP(pthread_clockjoin_np, weft__pthread_clockjoin);
+
+WEFT_HIDDEN int weft__pthread_detach(pthread_t p) {
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    int r = weft__real.pthread_detach(p);
+    if (!t) return r;
+    struct weft_thread *c = r == 0 ? weft__thread_of(p) : NULL;
+    if (c) {
+        weft__lock(&slots_lock);
+        c->joined_or_detached = 1;
+        if (c->exiting) {
+            c->exiting = 0;
+            slot_free(c);
+        }
+        weft__unlock(&slots_lock);
+    }
+    r = (int)weft__input_if(t, WEFT_OP_OTHER, r, 0);
+    weft__leave(t, was);
+    return r;
+}
+WEFT_WRAP(pthread_detach, weft__pthread_detach);

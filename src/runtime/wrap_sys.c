@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* System calls that programs make often, without the cost of a trap: the libc functions of the same name, interposed. */
+#define _GNU_SOURCE
+#include "real.h"
+#include "runtime.h"
+#include "sys.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/time.h>
+#include <sys/types.h>
+
+static long result(long r) {
+    if (r < 0 && r > -4096) {
+        *weft__real.__errno_location() = (int)-r;
+        return -1;
+    }
+    return r;
+}
+
+static long call(long nr, long a, long b, long c, long d, long e, long f) {
+    long v[6] = {a, b, c, d, e, f};
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    if (!t) return result(weft__raw6(nr, a, b, c, d, e, f));
+    long r = weft__sys(t, nr, v, 0, 0);
+    weft__leave(t, was);
+    return result(r);
+}
+
+#define W3(name, nr)                                                                                                   \
+    WEFT_HIDDEN long weft__w_##name(long a, long b, long c) { return call(nr, a, b, c, 0, 0, 0); }                      \
+    WEFT_WRAP(name, weft__w_##name)
+#define W6(name, nr)                                                                                                   \
+    WEFT_HIDDEN long weft__w_##name(long a, long b, long c, long d, long e, long f) { return call(nr, a, b, c, d, e, f); } \
+    WEFT_WRAP(name, weft__w_##name)
+W3(read, SYS_read);
+W3(write, SYS_write);
+W3(close, SYS_close);
+W3(lseek, SYS_lseek);
+W3(lseek64, SYS_lseek);
+W6(pread, SYS_pread64);
+W6(pread64, SYS_pread64);
+W6(pwrite, SYS_pwrite64);
+W6(pwrite64, SYS_pwrite64);
+W3(readv, SYS_readv);
+W3(writev, SYS_writev);
+W3(poll, SYS_poll);
+W6(recvfrom, SYS_recvfrom);
+W6(sendto, SYS_sendto);
+W3(getpid, SYS_getpid);
+W3(gettid, SYS_gettid);
+W6(epoll_wait, SYS_epoll_wait);
+
+/* syscall(): whatever the program asks for, with the number first. */
+WEFT_HIDDEN long weft__w_syscall(long nr, long a, long b, long c, long d, long e) { return call(nr, a, b, c, d, e, 0); }
+WEFT_WRAP(syscall, weft__w_syscall);
+
+/* Yielding is no input, but a tick: the thread is outside meanwhile. */
+WEFT_HIDDEN int weft__w_sched_yield(void) {
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    if (t) weft__outside(t);
+    weft__raw(SYS_sched_yield);
+    if (t) {
+        weft__inside(t);
+        weft__leave(t, was);
+    }
+    return 0;
+}
+WEFT_WRAP(sched_yield, weft__w_sched_yield);
+WEFT_WRAP(pthread_yield, weft__w_sched_yield);
+WEFT_WRAP(thrd_yield, weft__w_sched_yield);
+
+/* ---- time: from the vDSO in record, which the launcher hides from libc */
+
+int weft__vdso_clock_gettime(clockid_t c, struct timespec *ts);
+
+static int clock_input(clockid_t c, struct timespec *ts) {
+    int was, r = 0;
+    struct weft_thread *t = weft__enter(&was);
+    if (!t) return weft__vdso_clock_gettime(c, ts);
+    if (weft__mode == WEFT_RECORD) r = weft__vdso_clock_gettime(c, ts);
+    r = (int)weft__input(t, WEFT_OP_CLOCK, r, ts, sizeof *ts);
+    weft__leave(t, was);
+    return r;
+}
+
+/* Writes a result into the program's memory. */
+static void put(void *to, const void *from, size_t n) {
+    struct weft_thread *t = weft__active();
+    int was;
+    if (t) {
+        weft__enter(&was);
+        weft__take(t, to, n);
+    }
+    weft__copy(to, from, n);
+    if (t) weft__leave(t, was);
+}
+
+WEFT_HIDDEN long weft__w_clock_gettime(clockid_t c, struct timespec *ts) {
+    struct timespec v = {0, 0};
+    int r = clock_input(c, &v);
+    if (r == 0) put(ts, &v, sizeof v);
+    return result(r);
+}
+WEFT_WRAP(clock_gettime, weft__w_clock_gettime);
+
+WEFT_HIDDEN long weft__w_gettimeofday(struct timeval *tv, void *tz) {
+    struct timespec v = {0, 0};
+    (void)tz;
+    clock_input(CLOCK_REALTIME, &v);
+    struct timeval out = {v.tv_sec, v.tv_nsec / 1000};
+    if (tv) put(tv, &out, sizeof out);
+    return 0;
+}
+WEFT_WRAP(gettimeofday, weft__w_gettimeofday);
+
+WEFT_HIDDEN time_t weft__w_time(time_t *out) {
+    struct timespec v = {0, 0};
+    clock_input(CLOCK_REALTIME_COARSE, &v);
+    if (out) put(out, &v.tv_sec, sizeof *out);
+    return v.tv_sec;
+}
+WEFT_WRAP(time, weft__w_time);
+
+WEFT_HIDDEN clock_t weft__w_clock(void) {
+    struct timespec v = {0, 0};
+    clock_input(CLOCK_PROCESS_CPUTIME_ID, &v);
+    return v.tv_sec * 1000000 + v.tv_nsec / 1000;
+}
+WEFT_WRAP(clock, weft__w_clock);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* After the run: turns streams, as the runtime left it, into streams.zst, and writes end.
+ *
+ * Chunks that were left open (each thread has one at the end; a killed program never closes any) get their size and hash;
+ * chunks that were reserved and not used go away. streams itself is only read: until streams.zst has its name, nothing is
+ * lost if we are killed, and afterwards it is all there, so streams can go. The order is: streams.zst.tmp, rename, remove
+ * streams, end.
+ *
+ * When the disk is full, streams stays as it is, and only end is written: that is a valid trace as well. */
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#define LEVEL 3
+
+/* With zstd's checksum: the chunks' own hashes do not cover their headers. */
+static ZSTD_CCtx *compressor(void) {
+    ZSTD_CCtx *c = ZSTD_createCCtx();
+    if (!c) weft__die("out of memory (zstd)");
+    ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, LEVEL);
+    ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1);
+    return c;
+}
+
+void weft__chunk_seal(uint8_t *chunk, uint32_t used) {
+    struct weft_chunk h;
+    memcpy(&h, chunk, sizeof h);
+    memset(chunk + used, 0, WEFT_CHUNK - used);
+    h.used = used;
+    h.hash = weft_hash(chunk + sizeof h, used - sizeof h);
+    memcpy(chunk, &h, sizeof h);
+}
+
+struct out {
+    int fd;
+    int error; /* errno of the first failure; then nothing more is written */
+    uint8_t *raw;
+    size_t len;
+    void *packed;
+    size_t room;
+    ZSTD_CCtx *cctx;
+};
+
+static void flush(struct out *o) {
+    if (o->len && !o->error) {
+        size_t n = ZSTD_compress2(o->cctx, o->packed, o->room, o->raw, o->len);
+        WEFT_CHECK(!ZSTD_isError(n));
+        int r = weft__write_all(o->fd, o->packed, n);
+        if (r < 0) o->error = -r;
+    }
+    o->len = 0;
+}
+
+int weft__streams_compress(const uint8_t *bytes, size_t n, char **out, size_t *len, struct weft_err *err) {
+    struct weft_strbuf b = {0};
+    if (n % WEFT_CHUNK) return weft__err(err, EINVAL, "not a row of chunks");
+    size_t room = ZSTD_compressBound(WEFT_FRAME);
+    void *packed = weft__alloc(room);
+    ZSTD_CCtx *cctx = compressor();
+    for (size_t at = 0; at < n; at += WEFT_FRAME) {
+        size_t part = n - at < WEFT_FRAME ? n - at : WEFT_FRAME;
+        size_t r = ZSTD_compress2(cctx, packed, room, bytes + at, part);
+        WEFT_CHECK(!ZSTD_isError(r));
+        weft__strbuf_add(&b, packed, r);
+    }
+    ZSTD_freeCCtx(cctx);
+    free(packed);
+    *out = b.s;
+    *len = b.len;
+    return 0;
+}
+
+/* Reads all, writes what it can. */
+static int copy(struct weft_trace *t, struct out *o, struct weft_counts *counts, weft_progress *progress, void *ctx,
+                struct weft_err *err) {
+    struct weft_cursor c;
+    struct weft_item item;
+    int r;
+    weft__cursor_open(&c, t, 0);
+    while ((r = weft__cursor_load(&c, err)) > 0) {
+        while ((r = weft__cursor_item(&c, &item, err)) > 0) weft__counts_add(counts, &item);
+        if (r < 0) break;
+        weft__chunk_seal(c.buf, c.at);
+        memcpy(o->raw + o->len, c.buf, WEFT_CHUNK);
+        o->len += WEFT_CHUNK;
+        if (o->len == WEFT_FRAME) {
+            flush(o);
+            if (progress) progress(ctx, c.chunk, t->chunks);
+        }
+    }
+    flush(o);
+    counts->stream_bytes = c.stream_bytes;
+    weft__cursor_close(&c);
+    return r;
+}
+
+int weft__trace_seal(const char *dir, enum weft_end_kind kind, uint32_t code, weft_progress *progress, void *ctx,
+                     struct weft_counts *counts, struct weft_err *err) {
+    struct weft_strbuf raw = {0}, tmp = {0}, zst = {0}, end = {0};
+    struct weft_trace *t = NULL;
+    struct out o = {.fd = -1};
+    int r = weft__trace_open(dir, &t, err);
+    if (r < 0) goto out;
+    *counts = (struct weft_counts){0};
+    weft__strbuf_printf(&raw, "%s/streams", dir);
+    weft__strbuf_printf(&tmp, "%s/streams.zst.tmp", dir);
+    weft__strbuf_printf(&zst, "%s/streams.zst", dir);
+    weft__strbuf_printf(&end, "%s/end", dir);
+    o.raw = weft__alloc(WEFT_FRAME);
+    o.room = ZSTD_compressBound(WEFT_FRAME);
+    o.packed = weft__alloc(o.room);
+    o.cctx = compressor();
+    o.fd = open(tmp.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (o.fd < 0) o.error = errno;
+
+    r = copy(t, &o, counts, progress, ctx, err);
+    if (r < 0) {
+        unlink(tmp.s); /* streams stays for people to look at */
+        goto out;
+    }
+    if (!o.error && rename(tmp.s, zst.s) < 0) o.error = errno;
+    if (!o.error)
+        unlink(raw.s);
+    else
+        unlink(tmp.s);
+
+    struct weft_trace_end e = {
+        .kind = (uint32_t)kind,
+        .code = code,
+        .threads = counts->threads,
+        .edges = counts->edges,
+        .inputs = counts->inputs,
+        .stream_bytes = counts->stream_bytes,
+    };
+    weft__end_encode(&e);
+    r = weft__file_write(end.s, &e, sizeof e, err);
+out:
+    if (o.fd >= 0) close(o.fd);
+    ZSTD_freeCCtx(o.cctx);
+    free(o.packed);
+    free(o.raw);
+    weft__strbuf_fini(&end);
+    weft__strbuf_fini(&zst);
+    weft__strbuf_fini(&tmp);
+    weft__strbuf_fini(&raw);
+    weft__trace_close(t);
+    return r;
+}

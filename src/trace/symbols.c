@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Addresses to source lines. A trace tells where each module was loaded; libdw finds the line in the module's debug
+ * information. Answers are kept: a trace asks for few addresses, millions of times. Without libdw, or without debug
+ * information, the answer is module+offset. */
+#include "trace/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+#if WEFT_HAVE_LIBDW
+#include <elfutils/libdwfl.h>
+#endif
+
+bool weft__module_decode(const struct weft_item *item, struct weft_module *m) {
+    struct weft_module_item i;
+    if (item->size <= sizeof i) return false;
+    memcpy(&i, item->data, sizeof i);
+    const char *path = (const char *)item->data + sizeof i;
+    size_t room = item->size - sizeof i;
+    if (!memchr(path, 0, room)) return false;
+    *m = (struct weft_module){.base = i.base, .size = i.size, .weft = item->op == 1, .path = weft__strdup(path)};
+    memcpy(m->build_id, i.build_id, sizeof m->build_id);
+    return true;
+}
+
+int weft__modules_read(struct weft_trace *t, struct weft_module **out, size_t *n, struct weft_err *err) {
+    struct weft_cursor c;
+    struct weft_item item;
+    struct weft_module *list = NULL;
+    size_t len = 0, cap = 0;
+    int r;
+    weft__cursor_open(&c, t, 0);
+    while ((r = weft__cursor_next(&c, &item, err)) > 0) {
+        struct weft_module m;
+        if (item.kind != WEFT_ITEM_MODULE || !weft__module_decode(&item, &m)) continue;
+        list = weft__grow(list, &cap, len + 1, sizeof *list);
+        list[len++] = m;
+    }
+    weft__cursor_close(&c);
+    if (r < 0) {
+        weft__modules_free(list, len);
+        return r;
+    }
+    *out = list;
+    *n = len;
+    return 0;
+}
+
+void weft__modules_free(struct weft_module *m, size_t n) {
+    for (size_t i = 0; i < n; i++) free(m[i].path);
+    free(m);
+}
+
+struct answer {
+    uint64_t addr;
+    char *text; /* NULL: free place */
+};
+
+struct weft_symbols {
+    const struct weft_module *m;
+    size_t n;
+    char *cwd;
+    void *dwfl;
+    struct answer *answers; /* open addressing, a power of two */
+    size_t room, used;
+};
+
+#if WEFT_HAVE_LIBDW
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf, .find_debuginfo = dwfl_standard_find_debuginfo};
+
+/* Reports all modules to libdw, which opens them when they are asked about. */
+static void *open_dwfl(const struct weft_module *m, size_t n, const char *cwd) {
+    Dwfl *d = dwfl_begin(&callbacks);
+    if (!d) return NULL;
+    dwfl_report_begin(d);
+    for (size_t i = 0; i < n; i++) {
+        struct weft_strbuf path = {0};
+        if (!strchr(m[i].path, '/')) continue;
+        if (m[i].path[0] != '/') weft__strbuf_printf(&path, "%s/", cwd);
+        weft__strbuf_puts(&path, m[i].path);
+        dwfl_report_elf(d, m[i].path, path.s, -1, m[i].base, false);
+        weft__strbuf_fini(&path);
+    }
+    dwfl_report_end(d, NULL, NULL);
+    return d;
+}
+
+static char *find_line(struct weft_symbols *s, uint64_t addr) {
+    if (!s->dwfl) return NULL;
+    Dwfl_Module *mod = dwfl_addrmodule(s->dwfl, addr);
+    Dwfl_Line *line = mod ? dwfl_module_getsrc(mod, addr) : NULL;
+    int no = 0;
+    const char *file = line ? dwfl_lineinfo(line, NULL, &no, NULL, NULL, NULL) : NULL;
+    if (!file) return NULL;
+    /* As a compiler would say it: relative to where the program was started, if it lies below. */
+    size_t len = strlen(s->cwd);
+    if (len > 1 && strncmp(file, s->cwd, len) == 0 && file[len] == '/') file += len + 1;
+    struct weft_strbuf b = {0};
+    weft__strbuf_printf(&b, "%s:%d", file, no);
+    return b.s;
+}
+#endif
+
+struct weft_symbols *weft__symbols_new(const struct weft_module *m, size_t n, const char *cwd) {
+    struct weft_symbols *s = weft__alloc(sizeof *s);
+    s->m = m;
+    s->n = n;
+    s->cwd = weft__strdup(cwd);
+#if WEFT_HAVE_LIBDW
+    s->dwfl = open_dwfl(m, n, cwd);
+#endif
+    return s;
+}
+
+void weft__symbols_free(struct weft_symbols *s) {
+    if (!s) return;
+#if WEFT_HAVE_LIBDW
+    if (s->dwfl) dwfl_end(s->dwfl);
+#endif
+    for (size_t i = 0; i < s->room; i++) free(s->answers[i].text);
+    free(s->answers);
+    free(s->cwd);
+    free(s);
+}
+
+static char *find(struct weft_symbols *s, uint64_t addr) {
+    struct weft_strbuf b = {0};
+#if WEFT_HAVE_LIBDW
+    char *line = find_line(s, addr);
+    if (line) return line;
+#endif
+    for (size_t i = 0; i < s->n; i++) {
+        const struct weft_module *m = &s->m[i];
+        if (addr < m->base || addr - m->base >= m->size) continue;
+        const char *slash = strrchr(m->path, '/');
+        weft__strbuf_printf(&b, "%s+0x%llx", slash ? slash + 1 : m->path, (unsigned long long)(addr - m->base));
+        return b.s;
+    }
+    weft__strbuf_printf(&b, "0x%llx", (unsigned long long)addr);
+    return b.s;
+}
+
+static struct answer *place(struct answer *a, size_t room, uint64_t addr) {
+    size_t i = (addr * 0x9e3779b97f4a7c15ull >> 32) & (room - 1);
+    while (a[i].text && a[i].addr != addr) i = (i + 1) & (room - 1);
+    return &a[i];
+}
+
+const char *weft__symbols_line(struct weft_symbols *s, uint64_t addr) {
+    if (s->used * 2 >= s->room) {
+        size_t room = s->room ? s->room * 2 : 256;
+        struct answer *bigger = weft__alloc(room * sizeof *bigger);
+        for (size_t i = 0; i < s->room; i++)
+            if (s->answers[i].text) *place(bigger, room, s->answers[i].addr) = s->answers[i];
+        free(s->answers);
+        s->answers = bigger;
+        s->room = room;
+    }
+    struct answer *a = place(s->answers, s->room, addr);
+    if (!a->text) {
+        *a = (struct answer){.addr = addr, .text = find(s, addr)};
+        s->used++;
+    }
+    return a->text;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Reading, writing, checking and printing traces: the only code that touches trace bytes. The format itself is
+ * include/weft/trace.h. */
+#ifndef WEFT_TRACE_INTERNAL_H
+#define WEFT_TRACE_INTERNAL_H
+
+#include "base/base.h"
+#include "weft/abi.h"
+#include "weft/trace.h"
+
+#include <stdio.h>
+
+/* Bounds of the reader. A frame of streams.zst holds at most WEFT_FRAME_MAX bytes and says how many; all frames together
+ * hold at most WEFT_RATIO_MAX times the file's size, and WEFT_RATIO_FREE bytes on top (a thread that did next to nothing
+ * has a chunk of zeros, about 1,500 to 1; a bomb would give 32,000 to 1). */
+#define WEFT_FRAME (1u << 20)
+#define WEFT_FRAME_MAX (4u << 20)
+#define WEFT_RATIO_MAX 4096u
+#define WEFT_RATIO_FREE (64u << 20)
+#define WEFT_HEADER_MAX (64u << 20)
+#define WEFT_ITEM_MAX 0x80000000u /* bytes of one item, parts joined; one system call moves less than that */
+
+/* ---- read.c: a trace folder, opened ---- */
+struct weft_frame {
+    uint64_t off;   /* in streams.zst */
+    uint64_t first; /* chunk */
+    uint32_t size;  /* compressed */
+    uint32_t chunks;
+};
+
+struct weft_trace {
+    char *dir; /* as the user named it: starts every message */
+    struct weft_trace_header header;
+    char *program, *cwd;
+    char **argv, **env; /* NULL-terminated */
+    struct weft_trace_end end;
+    bool has_end;
+    bool recording; /* `weft record` is still at it */
+    /* streams */
+    char *path;
+    int fd;
+    bool compressed;
+    uint64_t file_size;
+    uint64_t chunks;
+    struct weft_frame *frames; /* compressed only */
+    size_t nframes;
+    /* the frame last read, decompressed */
+    size_t cached; /* index + 1; 0: none */
+    uint8_t *frame_in, *frame_out;
+    void *dctx;
+    char *strings; /* header file; what the pointers above point into */
+    uint32_t *index;      /* chunks grouped by slot, file order within a slot; NULL until a cursor wants one slot */
+    uint64_t *index_slot; /* where each slot's chunks start in it, up to the end of index_top's */
+    uint32_t index_top;   /* highest slot */
+};
+
+int weft__trace_open(const char *dir, struct weft_trace **out, struct weft_err *err) WEFT_MUST;
+/* The same from bytes at hand; takes over streams_fd. end may be NULL. */
+int weft__trace_open_parts(const char *name, const void *header, size_t header_len, const void *end, size_t end_len,
+                           int streams_fd, bool compressed, struct weft_trace **out, struct weft_err *err) WEFT_MUST;
+void weft__trace_close(struct weft_trace *t);
+/* Chunk n into buf (WEFT_CHUNK bytes). Bytes beyond the end of an uncompressed file read as zero. */
+int weft__trace_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct weft_err *err) WEFT_MUST;
+/* Bytes on disk of the whole folder. */
+uint64_t weft__trace_disk_bytes(const char *dir);
+/* Groups the chunks by slot, once. */
+int weft__trace_index(struct weft_trace *t, struct weft_err *err) WEFT_MUST;
+
+/* ---- cursor.c: items, decoded ---- */
+struct weft_item {
+    uint32_t slot;
+    uint32_t kind; /* enum weft_item_kind, or one that this version does not know; never PART: parts are joined */
+    uint64_t tick;
+    /* EDGE, EDGE_DONE */
+    uint64_t site;
+    uint32_t other_slot;
+    uint64_t other_tick, other_site;
+    /* all others */
+    uint64_t op;
+    const uint8_t *data; /* until the next call */
+    size_t size;
+    /* where it is, for messages */
+    uint64_t chunk;
+    uint32_t off; /* in the chunk */
+};
+
+struct weft_cursor_slot;
+struct weft_cursor {
+    struct weft_trace *t;
+    uint32_t only; /* 0: all slots, in file order */
+    uint64_t next; /* chunk, or index into t->index */
+    uint64_t chunk;
+    bool loaded;
+    struct weft_chunk head;
+    uint32_t at, end; /* in buf */
+    uint64_t tick;
+    uint64_t site, other_tick, other_site; /* of the last edge: deltas */
+    struct weft_cursor_slot *slots;
+    size_t nslots;
+    uint64_t stream_bytes; /* of items so far */
+    uint8_t *buf;
+};
+void weft__cursor_open(struct weft_cursor *c, struct weft_trace *t, uint32_t only);
+void weft__cursor_close(struct weft_cursor *c);
+/* 1: an item; 0: the end; -errno. */
+int weft__cursor_next(struct weft_cursor *c, struct weft_item *item, struct weft_err *err) WEFT_MUST;
+/* The two halves of it, for who needs the chunks: load gives the next chunk that is in use (1), or 0 at the end; item
+ * gives its next item (1), or 0 when it has no more, and then c->at is how many bytes of c->buf count. */
+int weft__cursor_load(struct weft_cursor *c, struct weft_err *err) WEFT_MUST;
+int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft_err *err) WEFT_MUST;
+const char *weft__item_name(uint32_t kind); /* "edge", "input", ...; "unknown" */
+const char *weft__op_name(uint64_t op);     /* of the runtime's operations; NULL for system calls and unknown ones */
+
+/* ---- check.c ---- */
+struct weft_counts {
+    uint64_t threads, edges, inputs, signals, items;
+    uint64_t stream_bytes;
+    uint64_t lost; /* LOST items */
+};
+void weft__counts_add(struct weft_counts *n, const struct weft_item *item);
+/* Reads every byte; *counts is filled as far as it came, also on failure. */
+int weft__trace_check(struct weft_trace *t, struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
+
+/* ---- write.c ---- */
+struct weft_trace_start {
+    const char *program, *cwd;
+    char *const *argv, *const *env;
+    uint64_t seed, stack_limit, start_time;
+    uint8_t at_random[16];
+};
+/* The header file's bytes, new memory. */
+int weft__header_encode(const struct weft_trace_start *s, char **out, size_t *len, struct weft_err *err) WEFT_MUST;
+void weft__end_encode(struct weft_trace_end *end); /* magic and hash */
+/* Writes header and an empty streams file into an existing folder. *lock stays locked until it is closed: by this others
+ * see that the recording still runs. */
+int weft__trace_create(const char *dir, const struct weft_trace_start *s, int *lock, struct weft_err *err) WEFT_MUST;
+
+/* ---- seal.c ---- */
+typedef void weft_progress(void *ctx, uint64_t done, uint64_t all);
+/* After the run: streams becomes streams.zst, and end is written. *end is complete on success. */
+int weft__trace_seal(const char *dir, enum weft_end_kind kind, uint32_t code, weft_progress *progress, void *ctx,
+                     struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
+
+/* ---- encode.c: streams made by hand: for tests, and for stages that write traces ---- */
+struct weft_encoder_slot;
+struct weft_encoder {
+    uint8_t *bytes; /* the row of chunks */
+    size_t chunks, cap;
+    struct weft_encoder_slot *slots;
+    size_t nslots;
+};
+void weft__encoder_fini(struct weft_encoder *e);
+void weft__encode_edge(struct weft_encoder *e, uint32_t slot, uint32_t kind, uint64_t tick, uint64_t site,
+                       uint32_t other_slot, uint64_t other_tick, uint64_t other_site);
+void weft__encode_item(struct weft_encoder *e, uint32_t slot, uint32_t kind, uint64_t tick, uint64_t op,
+                       const void *data, size_t size);
+void weft__encode_seal(struct weft_encoder *e); /* every chunk; without it the last of each slot stays open */
+void weft__chunk_seal(uint8_t *chunk, uint32_t used);
+int weft__streams_compress(const uint8_t *bytes, size_t n, char **out, size_t *len, struct weft_err *err) WEFT_MUST;
+
+/* ---- symbols.c: addresses to source lines ---- */
+struct weft_symbols;
+struct weft_module {
+    uint64_t base, size;
+    uint8_t build_id[32];
+    bool weft; /* built with weft */
+    char *path;
+};
+/* All MODULE items of a trace. The caller frees with weft__modules_free. */
+int weft__modules_read(struct weft_trace *t, struct weft_module **out, size_t *n, struct weft_err *err) WEFT_MUST;
+bool weft__module_decode(const struct weft_item *item, struct weft_module *m); /* m->path is new memory */
+void weft__modules_free(struct weft_module *m, size_t n);
+struct weft_symbols *weft__symbols_new(const struct weft_module *m, size_t n, const char *cwd);
+void weft__symbols_free(struct weft_symbols *s);
+/* "file.c:12", or "libfoo.so+0x123", or "0x7f..."; lives as long as the symbols. */
+const char *weft__symbols_line(struct weft_symbols *s, uint64_t addr);
+
+/* ---- dump.c, vectors.c ---- */
+int weft__trace_dump(struct weft_trace *t, FILE *out, struct weft_err *err) WEFT_MUST;
+int weft__trace_vectors(struct weft_trace *t, FILE *out, struct weft_err *err) WEFT_MUST;
+
+#endif

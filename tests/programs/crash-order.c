@@ -1,0 +1,29 @@
+/* Proves: a crash that needs a certain order of threads is recorded when it happens and then happens in every replay. */
+// RUN: %rr %s %t -r 4
+// STATUS: 0 139
+// SOAK: 2 4
+#include "common.h"
+
+/* Use after another thread has cleared the pointer: sometimes. */
+struct thing {
+    uint64_t v[8];
+};
+static struct thing things[2];
+static struct thing *volatile current = &things[0];
+
+static uint64_t cook(int me) {
+    uint64_t h = seed_of(me);
+    for (long i = 0; i < rounds; i++) {
+        if (me == 0) {
+            current = NULL;
+            current = &things[i & 1];
+            for (int k = 0; k < 50; k++) h = mix(h, things[k & 1].v[k & 7]);
+        } else if (current) h = mix(h, current->v[h & 7]++);
+    }
+    return h;
+}
+
+int main(int argc, char **argv) {
+    args(argc, argv, 2, 5000);
+    return finish(together(cook));
+}

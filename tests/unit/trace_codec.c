@@ -1,0 +1,280 @@
+/* Proves: what the encoder writes, the reader gives back: items of all kinds, over many chunks, in parts, compressed or
+ * not, sealed or open; and a sealed folder holds the same items as the open one it was made from. */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "unit/trace_make.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+static void header_comes_back(void **state) {
+    (void)state;
+    struct weft_encoder e = {0};
+    make_small(&e);
+    struct weft_trace *t = open_encoded(&e, NULL);
+    assert_string_equal(t->program, "/bin/prog");
+    assert_string_equal(t->cwd, "/tmp");
+    assert_string_equal(t->argv[0], "./prog");
+    assert_string_equal(t->argv[1], "one");
+    assert_string_equal(t->argv[2], "");
+    assert_null(t->argv[3]);
+    assert_string_equal(t->env[1], "LD_BIND_NOW=1");
+    assert_null(t->env[2]);
+    assert_int_equal(t->header.seed, 42);
+    assert_int_equal(t->header.stack_limit, 8 << 20);
+    assert_memory_equal(t->header.at_random, "0123456789abcdef", 16);
+    assert_false(t->has_end);
+    weft__trace_close(t);
+    weft__encoder_fini(&e);
+}
+
+static void small_items(void **state) {
+    (void)state;
+    static const uint32_t kinds[2][16] = {
+        {WEFT_ITEM_START, WEFT_ITEM_MODULE, WEFT_ITEM_INPUT, WEFT_ITEM_EDGE, WEFT_ITEM_NOTE, 99, WEFT_ITEM_REACHED, WEFT_ITEM_CRASH},
+        {WEFT_ITEM_START, WEFT_ITEM_EDGE, WEFT_ITEM_EDGE_DONE, WEFT_ITEM_INPUT, WEFT_ITEM_VERIFY, WEFT_ITEM_SIGNAL, WEFT_ITEM_EXIT}};
+    struct weft_encoder e = {0};
+    struct weft_err err;
+    struct weft_item i;
+    make_small(&e);
+    struct weft_trace *t = open_encoded(&e, NULL);
+    for (uint32_t slot = 1; slot <= 2; slot++) {
+        struct weft_cursor c;
+        weft__cursor_open(&c, t, slot);
+        for (int k = 0; kinds[slot - 1][k]; k++) {
+            assert_int_equal(weft__cursor_next(&c, &i, &err), 1);
+            assert_int_equal(i.kind, kinds[slot - 1][k]);
+            assert_int_equal(i.slot, slot);
+            if (slot == 2 && i.kind == WEFT_ITEM_EDGE_DONE) {
+                assert_int_equal(i.tick, 9);
+                assert_int_equal(i.site, 0x400200);
+                assert_int_equal(i.other_slot, 1);
+                assert_int_equal(i.other_tick, 5);
+                assert_int_equal(i.other_site, 0x400100);
+            }
+            if (slot == 2 && i.kind == WEFT_ITEM_INPUT) {
+                assert_int_equal(i.op, 1);
+                assert_int_equal(i.size, 14);
+                assert_memory_equal(i.data + 8, "hello\n", 6);
+            }
+        }
+        assert_int_equal(weft__cursor_next(&c, &i, &err), 0);
+        weft__cursor_close(&c);
+    }
+    weft__trace_close(t);
+    weft__encoder_fini(&e);
+}
+
+/* The same numbers in the same order for the writer and for the reader. */
+#define SLOTS 5
+#define ITEMS 30000
+static void random_item(uint64_t *s, uint32_t slot, uint64_t *tick, struct weft_item *i, uint8_t *data) {
+    uint64_t r = rnd(s);
+    *tick += r % 5 == 0 ? rnd(s) % 1000000 : r % 3;
+    *i = (struct weft_item){.slot = slot, .tick = *tick};
+    if (r % 7) {
+        i->kind = r & 8 ? WEFT_ITEM_EDGE : WEFT_ITEM_EDGE_DONE;
+        i->site = r & 16 ? 0 : rnd(s) >> (rnd(s) % 64);
+        i->other_slot = 1 + rnd(s) % WEFT_MAX_SLOT;
+        i->other_tick = rnd(s) >> (rnd(s) % 64);
+        i->other_site = rnd(s) >> (rnd(s) % 64);
+        return;
+    }
+    i->kind = WEFT_ITEM_INPUT;
+    i->op = rnd(s) >> (rnd(s) % 64);
+    i->size = 8 + (r % 1000 == 0 ? rnd(s) % 199000 : rnd(s) % 40);
+    uint64_t fill = rnd(s);
+    for (size_t k = 0; k < i->size; k++) data[k] = (uint8_t)(fill + k);
+    i->data = data;
+}
+
+static void check_random(struct weft_trace *t, uint8_t *data) {
+    struct weft_err err = {0};
+    for (uint32_t slot = 1; slot <= SLOTS; slot++) {
+        struct weft_cursor c;
+        uint64_t s = slot * 77, tick = 0;
+        weft__cursor_open(&c, t, slot);
+        for (int n = 0; n < ITEMS; n++) {
+            struct weft_item want, got;
+            random_item(&s, slot, &tick, &want, data);
+            if (weft__cursor_next(&c, &got, &err) != 1) fail_msg("slot %u item %d: %s", slot, n, err.text);
+            assert_int_equal(got.kind, want.kind);
+            assert_int_equal(got.tick, want.tick);
+            assert_int_equal(got.site, want.site);
+            assert_int_equal(got.other_slot, want.other_slot);
+            assert_int_equal(got.other_tick, want.other_tick);
+            assert_int_equal(got.other_site, want.other_site);
+            assert_int_equal(got.op, want.op);
+            assert_int_equal(got.size, want.size);
+            if (want.size) assert_memory_equal(got.data, want.data, want.size);
+        }
+        struct weft_item got;
+        assert_int_equal(weft__cursor_next(&c, &got, &err), 0);
+        weft__cursor_close(&c);
+    }
+}
+
+static void encode_random(struct weft_encoder *e, uint8_t *data) {
+    uint64_t s[SLOTS + 1], tick[SLOTS + 1] = {0};
+    for (uint32_t slot = 1; slot <= SLOTS; slot++) s[slot] = slot * 77;
+    for (int n = 0; n < ITEMS; n++)
+        for (uint32_t slot = 1; slot <= SLOTS; slot++) {
+            struct weft_item i;
+            random_item(&s[slot], slot, &tick[slot], &i, data);
+            if (i.kind == WEFT_ITEM_INPUT)
+                weft__encode_item(e, slot, i.kind, i.tick, i.op, i.data, i.size);
+            else
+                weft__encode_edge(e, slot, i.kind, i.tick, i.site, i.other_slot, i.other_tick, i.other_site);
+        }
+}
+
+static void many_items(void **state) {
+    (void)state;
+    struct weft_encoder e = {0};
+    struct weft_err err = {0};
+    struct bytes h = make_header(), z;
+    uint8_t *data = malloc(200000);
+    encode_random(&e, data);
+    assert_true(e.chunks > 40);
+    for (int sealed = 0; sealed < 2; sealed++) {
+        struct weft_trace *t = open_encoded(&e, NULL);
+        check_random(t, data);
+        weft__trace_close(t);
+        weft__encode_seal(&e);
+    }
+    assert_int_equal(weft__streams_compress(e.bytes, e.chunks * WEFT_CHUNK, &z.p, &z.n, &err), 0);
+    struct weft_trace *t;
+    assert_int_equal(open_bytes(h, NULL, z.p, z.n, true, &t, &err), 0);
+    assert_true(t->nframes > 1);
+    assert_int_equal(t->chunks, e.chunks);
+    check_random(t, data);
+    weft__trace_close(t);
+    free(data);
+    free(z.p);
+    free(h.p);
+    weft__encoder_fini(&e);
+}
+
+static void put(const char *dir, const char *name, const void *p, size_t n) {
+    char path[512];
+    struct weft_err err;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(weft__file_write(path, p, n, &err), 0);
+}
+
+static bool there(const char *dir, const char *name) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return access(path, F_OK) == 0;
+}
+
+static void clean(const char *dir) {
+    static const char *const names[] = {"header", "streams", "streams.zst", "end"};
+    char path[512];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        unlink(path);
+    }
+    assert_int_equal(rmdir(dir), 0); /* nothing temporary was left */
+}
+
+/* As a killed program leaves it: open chunks, reserved ones in between and at the end, one with half a header. */
+static void sealing_keeps_items(void **state) {
+    (void)state;
+    char dir[] = "/tmp/weft-unit-XXXXXX";
+    struct weft_encoder e = {0};
+    struct weft_err err = {0};
+    struct weft_counts n;
+    struct bytes h = make_header();
+    uint8_t *data = malloc(200000);
+    assert_non_null(mkdtemp(dir));
+    encode_random(&e, data);
+    struct weft_strbuf raw = {0};
+    uint8_t zero[WEFT_CHUNK] = {0};
+    for (size_t i = 0; i < e.chunks; i++) {
+        weft__strbuf_add(&raw, e.bytes + i * WEFT_CHUNK, WEFT_CHUNK);
+        if (i % 3 == 0) weft__strbuf_add(&raw, zero, WEFT_CHUNK);
+    }
+    zero[4] = 9; /* slot, and no magic yet */
+    weft__strbuf_add(&raw, zero, WEFT_CHUNK);
+    zero[4] = 0;
+    weft__strbuf_add(&raw, zero, 1000); /* the disk was full in the middle of a reservation */
+    put(dir, "header", h.p, h.n);
+    put(dir, "streams", raw.s, raw.len);
+
+    struct weft_trace *t;
+    assert_int_equal(weft__trace_open(dir, &t, &err), 0);
+    assert_false(t->has_end);
+    check_random(t, data);
+    weft__trace_close(t);
+
+    if (weft__trace_seal(dir, WEFT_END_SIGNAL, 9, NULL, NULL, &n, &err) < 0) fail_msg("%s", err.text);
+    assert_false(there(dir, "streams"));
+    assert_true(there(dir, "streams.zst"));
+    if (weft__trace_open(dir, &t, &err) < 0) fail_msg("%s", err.text);
+    assert_true(t->has_end && t->compressed);
+    assert_int_equal(t->end.kind, WEFT_END_SIGNAL);
+    assert_int_equal(t->end.code, 9);
+    assert_int_equal(t->chunks, e.chunks);
+    check_random(t, data);
+    struct weft_counts again;
+    if (weft__trace_check(t, &again, &err) < 0) fail_msg("%s", err.text);
+    assert_memory_equal(&n, &again, sizeof n);
+    assert_int_equal(n.edges + n.inputs, SLOTS * ITEMS);
+    weft__trace_close(t);
+
+    /* Interrupted between rename and remove: the sealed file counts. */
+    put(dir, "streams", "junk", 4);
+    assert_int_equal(weft__trace_open(dir, &t, &err), 0);
+    assert_true(t->compressed);
+    weft__trace_close(t);
+    clean(dir);
+    free(data);
+    free(h.p);
+    weft__strbuf_fini(&raw);
+    weft__encoder_fini(&e);
+}
+
+static void sealing_nothing(void **state) {
+    (void)state;
+    char dir[] = "/tmp/weft-unit-XXXXXX";
+    struct weft_err err = {0};
+    struct weft_counts n;
+    struct bytes h = make_header();
+    assert_non_null(mkdtemp(dir));
+    put(dir, "header", h.p, h.n);
+    put(dir, "streams", "", 0);
+    if (weft__trace_seal(dir, WEFT_END_EXIT, 0, NULL, NULL, &n, &err) < 0) fail_msg("%s", err.text);
+    struct weft_trace *t;
+    if (weft__trace_open(dir, &t, &err) < 0) fail_msg("%s", err.text);
+    if (weft__trace_check(t, &n, &err) < 0) fail_msg("%s", err.text);
+    assert_int_equal(n.items, 0);
+    weft__trace_close(t);
+    clean(dir);
+    free(h.p);
+}
+
+static void numbers_for_people(void **state) {
+    (void)state;
+    char b[WEFT_NUMBUF];
+    assert_string_equal(weft__commas(b, 0), "0");
+    assert_string_equal(weft__commas(b, 999), "999");
+    assert_string_equal(weft__commas(b, 1234567), "1,234,567");
+    assert_string_equal(weft__commas(b, UINT64_MAX), "18,446,744,073,709,551,615");
+    assert_string_equal(weft__bytes(b, 1023), "1023 bytes");
+    assert_string_equal(weft__bytes(b, 12595), "12.3 KiB");
+    assert_string_equal(weft__bytes(b, 1024 * 1024 - 1), "1.0 MiB");
+    assert_string_equal(weft__bytes(b, UINT64_MAX), "16.0 EiB");
+    struct weft_strbuf s = {0};
+    weft__strbuf_json(&s, "a\"\\\n\xc3\xa4\xff");
+    assert_string_equal(s.s, "\"a\\\"\\\\\\u000a\xc3\xa4\xef\xbf\xbd\"");
+    weft__strbuf_fini(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(header_comes_back), cmocka_unit_test(small_items),     cmocka_unit_test(many_items),
+        cmocka_unit_test(sealing_keeps_items), cmocka_unit_test(sealing_nothing), cmocka_unit_test(numbers_for_people),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
