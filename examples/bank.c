@@ -26,7 +26,7 @@ struct teller {
 static struct account accounts[ACCOUNTS];
 static struct teller tellers[TELLERS] = {{.name = "Ada", .random = 1}, {.name = "Bob", .random = 2}};
 static pthread_barrier_t doors_open;
-static long transfers_per_teller = 400;
+static long transfers_per_teller = 1000;
 
 static unsigned pick(struct teller *t, unsigned n) {
     t->random = t->random * 1103515245u + 12345u;

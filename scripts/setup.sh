@@ -26,6 +26,8 @@ for package in $packages; do
     grep -qxF -- "$package" <<<"$installed" || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
+# Tests that need these skip themselves without them: not a reason to run apt, but on a new machine they come along.
+missing="$missing meson"
 
 root=
 if [ "$(id -u)" != 0 ]; then

@@ -134,7 +134,7 @@ struct weft_sched_slot {
 
 enum weft_sched_kind {
     WEFT_S_WAIT = 1,    /* at (tick, site): wait for flag a */
-    WEFT_S_REACHED = 2, /* at (tick, site): set flag a on arrival */
+    WEFT_S_REACHED = 2, /* at (tick, site): set flag a on arrival, after the first `size` WAITs there */
     WEFT_S_DONE = 3,    /* at (tick, site): set flag a when the access or operation is done */
     WEFT_S_INPUT = 4,   /* item kind WEFT_ITEM_*: see `item`, `op`, data */
 };
@@ -145,7 +145,7 @@ struct weft_sched_item {
     uint32_t kind; /* enum weft_sched_kind */
     uint32_t a;    /* flag index; for INPUT: op */
     uint32_t item; /* for INPUT: enum weft_item_kind (INPUT, START, EXIT, MODULE, CRASH, VERIFY, SIGNAL) */
-    uint32_t size; /* for INPUT: bytes */
+    uint32_t size; /* for INPUT: bytes; for REACHED: step */
     uint64_t data; /* for INPUT: offset of the bytes in the memory file */
 };
 _Static_assert(sizeof(struct weft_sched_item) == 40, "sched item layout");

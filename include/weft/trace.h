@@ -79,15 +79,18 @@ struct weft_chunk {
 _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
 
 /* An item: one tag byte (never 0), then a varint: ticks since the previous item of this chunk (or since chunk.tick), then
- * operands. For every kind but EDGE the operands are: varint op, varint size, then `size` bytes. So every item can be
+ * operands. For every kind but the edges the operands are: varint op, varint size, then `size` bytes. So every item can be
  * skipped without being understood. An item never crosses a chunk: longer data comes as PART items followed by the item
  * that it belongs to (concatenate the parts' bytes, then the item's own).
  *
- * EDGE and EDGE_DONE operands: signed varint site delta (against the previous edge's own site in this chunk, from 0);
+ * EDGE, EDGE_DONE and EDGE_STEP operands: signed varint site delta (against the previous edge's own site in this chunk, from 0);
  * varint other slot; signed varint other tick delta (against the previous edge's other tick of this chunk, from 0);
  * signed varint other site delta (against the previous edge's other site in this chunk, from 0).
+ * EDGE_STEP has one varint more: the step.
  * Meaning: this thread's position (tick, site) comes after (other slot, other tick, other site) was reached (EDGE), or
- * after the access or operation there was done (EDGE_DONE).
+ * after the access or operation there was done (EDGE_DONE), or after it was reached and the other thread's first `step`
+ * edges at that very position were satisfied (EDGE_STEP): a thread may get several things at one position and lose some of
+ * them again before its access, and who takes those comes after where they came from.
  *
  *    X(name, code, text)                                                                                              */
 #define WEFT_ITEM_KINDS(X)                                                                                             \
@@ -103,7 +106,8 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
     X(REACHED, 10, "op: slot; 8 bytes: tick that this other thread had reached when the process ended")                \
     X(NOTE, 11, "op: 0; text for people")                                                                              \
     X(LOST, 12, "op: 0; nothing of this thread is known from here on (the disk was full)")                             \
-    X(SIGNAL, 13, "op: signal; siginfo bytes: an asynchronous signal is delivered at this tick")
+    X(SIGNAL, 13, "op: signal; siginfo bytes: an asynchronous signal is delivered at this tick")                       \
+    X(EDGE_STEP, 14, "comes after a position was reached and its first edges were satisfied")
 
 enum weft_item_kind {
 #define WEFT_X(name, code, text) WEFT_ITEM_##name = code,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int weft__write_all(int fd, const void *bytes, size_t n) {
@@ -24,8 +25,13 @@ int weft__write_all(int fd, const void *bytes, size_t n) {
 int weft__file_read(const char *path, size_t max, char **out, size_t *len, struct weft_err *err) {
     struct weft_strbuf b = {0};
     int ret = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO in its place must not hang us */
     if (fd < 0) return weft__err(err, errno, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        ret = weft__err(err, EINVAL, "%s: not a regular file", path);
+        goto out;
+    }
     for (;;) {
         char buf[16384];
         ssize_t r = read(fd, buf, sizeof buf);

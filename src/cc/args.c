@@ -124,8 +124,7 @@ static bool takes_next(const char *arg) {
     return false;
 }
 
-/* If `arg` is one of the `names` (long and short spelling, NULL-terminated), alone or joined with its value, the value.
- * Long ones are joined by `=`. */
+/* If `arg` is this option, alone or joined with its value, the value. The long spelling, if any, is joined by `=`. */
 static const char *value_of(const char *arg, const char *next, const char *shorter, const char *longer) {
     if (is(arg, shorter) || (longer && is(arg, longer))) return next;
     if (longer && starts(arg, longer) && arg[strlen(longer)] == '=') return arg + strlen(longer) + 1;
@@ -338,7 +337,11 @@ int cc_args_read(struct cc_cmd *cmd, char **argv, char **error) {
         read_phase(cmd, arg);
         if ((v = value_of(arg, next, "-x", "--language"))) language = v;
         if (!starts(arg, "-objcmt-") && (v = value_of(arg, next, "-o", "--output"))) cmd->output = v;
-        if (starts(arg, "-l")) cmd->ld_inputs = true;
+        if ((v = value_of(arg, next, "-L", "--library-directory"))) cc_strs_add(&cmd->libdirs, v);
+        if ((v = value_of(arg, next, "-l", NULL))) {
+            cmd->ld_inputs = true;
+            cc_strs_add(&cmd->libs, v);
+        }
         if (starts(arg, "-Wl,")) {
             cmd->ld_inputs = true;
             char *rest = weft__strdup(arg + 4), *token;

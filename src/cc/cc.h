@@ -49,6 +49,8 @@ struct cc_cmd {
     struct cc_strs sources;  /* C, C++ and the like */
     struct cc_strs asms;
     struct cc_strs objects;  /* whatever goes to the linker by name */
+    struct cc_strs libs;     /* -l, without the -l */
+    struct cc_strs libdirs;  /* -L, in order */
     bool ld_inputs;          /* -l, -Wl, -Xlinker: clang links even without a file */
     struct cc_strs env;      /* NAME=VALUE for the pass, from -weft- options */
     bool help;               /* -weft-help */
@@ -79,9 +81,16 @@ int cc_file_open(struct cc_file *file, const char *path); /* 0 or -errno; whatev
 void cc_file_close(struct cc_file *file);
 /* Calls `needed` with every DT_NEEDED of a SHARED file. */
 void cc_file_needed(const struct cc_file *file, void (*needed)(const char *name, void *arg), void *arg);
+/* Calls `function` with every function that a SHARED file defines for others. */
+void cc_file_functions(const struct cc_file *file, void (*function)(const char *name, void *arg), void *arg);
 /* Calls `member` with the name and kind of every member of an ARCHIVE; `path` is the archive's, for thin ones. */
 void cc_file_members(const struct cc_file *file, const char *path,
                      void (*member)(const char *name, enum cc_file_kind kind, void *arg), void *arg);
+
+/* ---- libs.c ---- */
+/* The functions of all shared libraries on the command line that were built with weft; one name per line, in new memory
+ * that the caller frees; NULL if there are none. */
+char *cc_ordered_functions(const struct cc_cmd *cmd);
 
 /* ---- notes.c ---- */
 /* Says which inputs of a finished link are not ordered. `deps` and `why` are what the linker wrote. */

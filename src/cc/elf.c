@@ -218,6 +218,29 @@ void cc_file_needed(const struct cc_file *file, void (*needed)(const char *, voi
     if (file->kind == CC_FILE_SHARED && get_header(s, &h)) each_dynamic(s, &h, DT_NEEDED, needed, arg);
 }
 
+void cc_file_functions(const struct cc_file *file, void (*function)(const char *, void *), void *arg) {
+    struct span s = {file->bytes, file->size};
+    Elf64_Ehdr h;
+    uint64_t count, names;
+    const uint8_t *table = file->kind == CC_FILE_SHARED && get_header(s, &h) ? get_sections(s, &h, &count, &names) : NULL;
+    for (uint64_t i = 0; table && i < count; i++) {
+        Elf64_Shdr sh = get_section(table, i);
+        if (sh.sh_type != SHT_DYNSYM || sh.sh_link >= count) continue;
+        struct span strings = get_names(s, table, sh.sh_link);
+        uint64_t n = sh.sh_size / sizeof(Elf64_Sym);
+        const uint8_t *symbols = at(s, sh.sh_offset, n, sizeof(Elf64_Sym));
+        for (uint64_t k = 1; symbols && k < n; k++) {
+            Elf64_Sym sym;
+            memcpy(&sym, symbols + k * sizeof sym, sizeof sym);
+            int type = ELF64_ST_TYPE(sym.st_info), bind = ELF64_ST_BIND(sym.st_info);
+            const char *name = string_at(strings, sym.st_name);
+            if (name && *name && sym.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
+                (bind == STB_GLOBAL || bind == STB_WEAK || bind == STB_GNU_UNIQUE))
+                function(name, arg);
+        }
+    }
+}
+
 /* ---- archives: System V (GNU) and BSD names, thin ones too ---- */
 
 struct ar_header {

@@ -11,7 +11,8 @@
  * what they must not override: the linker and the kind of LTO. Everything added stands between
  * --start-no-unused-arguments and --end-no-unused-arguments, so -Werror hits the user's arguments only.
  *
- * A link is run as a child when there may be something to say after it (cc_notes); everything else becomes clang. */
+ * A link is run as a child when there is something to do after it (notes, temporary files); everything else becomes
+ * clang. */
 #include "cc/cc.h"
 
 #include "base/base.h"
@@ -95,6 +96,8 @@ static void check_link(const struct cc_cmd *cmd, const char *libdir) {
     if (cmd->static_link && access(join(libdir, "/", "libweft-rt.a"), R_OK) < 0)
         fail("%s: a program for weft must be linked dynamically, since the runtime is a shared library",
              cmd->static_link);
+    need(libdir, cmd->static_link ? "libweft-rt.a" : "libweft-rt.so");
+    need(libdir, "weft-pass.so");
 }
 
 static void add_link_front(struct cc_strs *out, const struct cc_cmd *cmd, const char *libdir, const char *deps,
@@ -239,6 +242,40 @@ static void run(char **argv) {
     fail("%s: %s", argv[0], strerror(saved));
 }
 
+/* Temporary files of a link, in a folder of their own. NULL: there is none. */
+struct files {
+    char *folder, *deps, *why; /* what the linker lists, for cc_notes */
+    char *ordered;             /* what cc_ordered_functions says, for the pass */
+};
+
+/* A folder that cannot be made is not our error: there are no notes then, and clang will say the rest. */
+static void make_files(struct files *files, bool notes, char *ordered) {
+    const char *tmp = getenv("TMPDIR");
+    struct weft_err err;
+    if (!notes && !ordered) return;
+    files->folder = join(tmp && *tmp ? tmp : "/tmp", "/weft-cc-XXXXXX", "");
+    if (!mkdtemp(files->folder)) {
+        files->folder = NULL;
+        return;
+    }
+    if (notes) {
+        files->deps = join(files->folder, "/deps", "");
+        files->why = join(files->folder, "/why", "");
+    }
+    if (ordered) {
+        files->ordered = join(files->folder, "/ordered", "");
+        if (weft__file_write(files->ordered, ordered, strlen(ordered), &err) == 0)
+            setenv("WEFT_ORDERED", files->ordered, 1);
+    }
+}
+
+static void remove_files(const struct files *files) {
+    if (files->deps) unlink(files->deps);
+    if (files->why) unlink(files->why);
+    if (files->ordered) unlink(files->ordered);
+    if (files->folder) rmdir(files->folder);
+}
+
 static volatile sig_atomic_t child;
 
 static void pass_on(int sig) {
@@ -246,7 +283,7 @@ static void pass_on(int sig) {
 }
 
 /* Runs clang as a child; returns its exit status, or dies of the signal that killed it. */
-static int run_child(char **argv, const char *folder, const char *deps, const char *why, const struct cc_cmd *cmd) {
+static int run_child(char **argv, const struct files *files, const struct cc_cmd *cmd) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     int status;
     struct sigaction on = {.sa_handler = pass_on, .sa_flags = SA_RESTART}, old[4];
@@ -265,10 +302,9 @@ static int run_child(char **argv, const char *folder, const char *deps, const ch
     for (int i = 0; i < 4; i++)
         sigaction(signals[i], &old[i], NULL);
 
-    if (status == 0) cc_notes(cmd, cmd->ld_deps ? cmd->ld_deps : deps, cmd->ld_why ? cmd->ld_why : why);
-    unlink(deps);
-    unlink(why);
-    rmdir(folder);
+    if (status == 0 && files->deps)
+        cc_notes(cmd, cmd->ld_deps ? cmd->ld_deps : files->deps, cmd->ld_why ? cmd->ld_why : files->why);
+    remove_files(files);
     if (WIFSIGNALED(status)) {
         struct rlimit none = {0};
         setrlimit(RLIMIT_CORE, &none); /* the core, if any, is clang's */
@@ -310,26 +346,19 @@ int main(int argc, char **argv) {
         return 0;
     }
     const char *libdir = find_libdir();
-    char *folder = NULL, *deps = NULL, *why = NULL;
+    struct files files = {0};
     if (cmd.links && !cmd.relocatable) {
+        bool quiet = is_quiet(&cmd);
         check_link(&cmd, libdir);
         for (size_t i = 0; i < cmd.env.n; i++)
             putenv(cmd.env.v[i]);
         setenv("WEFT_LINK", cmd.shared ? "shared" : "exe", 1);
-        if (is_quiet(&cmd)) {
-            setenv("WEFT_QUIET", "1", 1);
-        } else {
-            const char *tmp = getenv("TMPDIR");
-            folder = join(tmp && *tmp ? tmp : "/tmp", "/weft-cc-XXXXXX", "");
-            if (!mkdtemp(folder)) folder = NULL; /* no place to write: no notes; clang will say the rest */
-        }
-        if (folder) {
-            deps = join(folder, "/deps", "");
-            why = join(folder, "/why", "");
-        }
+        unsetenv("WEFT_ORDERED");
+        if (quiet) setenv("WEFT_QUIET", "1", 1);
+        make_files(&files, !quiet, cc_ordered_functions(&cmd));
     }
-    build(&out, &cmd, libdir, deps, why);
+    build(&out, &cmd, libdir, files.deps, files.why);
     shorten(&out, keep);
-    if (folder) return run_child(out.v, folder, deps, why, &cmd);
+    if (files.folder) return run_child(out.v, &files, &cmd);
     run(out.v);
 }

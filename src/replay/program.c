@@ -47,7 +47,7 @@ int weft__program_read(const char *path, struct weft_program *out, struct weft_e
     Elf64_Ehdr e;
     struct stat st;
     int r = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return weft__err(err, errno, "%s: %s", path, strerror(errno));
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         r = weft__err(err, EACCES, "%s: not a program", path);

@@ -27,9 +27,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define STEP_BITS 24
+#define STEP_DONE ((1u << STEP_BITS) - 1)
+
 struct mark {
     uint64_t tick, site;
-    uint64_t ref; /* (index of the waiting item << 1) | done */
+    uint64_t ref; /* (index of the waiting item << STEP_BITS) | step; the largest step means done */
 };
 
 struct slot {
@@ -60,7 +63,14 @@ static struct slot *slot_of(struct build *b, uint32_t slot) {
     return &b->slots[slot];
 }
 
-static bool is_edge(const struct weft_item *i) { return i->kind == WEFT_ITEM_EDGE || i->kind == WEFT_ITEM_EDGE_DONE; }
+static bool is_edge(const struct weft_item *i) {
+    return i->kind == WEFT_ITEM_EDGE || i->kind == WEFT_ITEM_EDGE_DONE || i->kind == WEFT_ITEM_EDGE_STEP;
+}
+static uint64_t step_of(const struct weft_item *i) {
+    if (i->kind == WEFT_ITEM_EDGE) return 0;
+    if (i->kind == WEFT_ITEM_EDGE_DONE) return STEP_DONE;
+    return i->op < STEP_DONE ? i->op : STEP_DONE - 1;
+}
 
 /* Kinds that the runtime has to meet. */
 static bool is_met(const struct weft_item *i) {
@@ -151,7 +161,7 @@ static int second_walk(struct build *b, struct weft_sched_item *items, uint8_t *
             out->site = i.site;
             out->kind = WEFT_S_WAIT;
             o->mark[o->marks_filled++] = (struct mark){
-                .tick = i.other_tick, .site = i.other_site, .ref = index << 1 | (i.kind == WEFT_ITEM_EDGE_DONE)};
+                .tick = i.other_tick, .site = i.other_site, .ref = index << STEP_BITS | step_of(&i)};
             continue;
         }
         if (padded(i.size) > data_end - data) {
@@ -175,7 +185,7 @@ static int second_walk(struct build *b, struct weft_sched_item *items, uint8_t *
 static bool mark_less(const struct mark *a, const struct mark *b) {
     if (a->tick != b->tick) return a->tick < b->tick;
     if (a->site != b->site) return a->site < b->site;
-    return (a->ref & 1) < (b->ref & 1);
+    return (a->ref & STEP_DONE) < (b->ref & STEP_DONE);
 }
 
 /* Merges sorted [0, mid) and [mid, n): the shorter part goes aside. */
@@ -230,7 +240,7 @@ static void give_flags(struct slot *s, struct weft_sched_item *items, uint64_t *
             out++;
             ++*flags;
         }
-        items[s->mark[i].ref >> 1].a = (uint32_t)(*flags - 1);
+        items[s->mark[i].ref >> STEP_BITS].a = (uint32_t)(*flags - 1);
     }
     s->marks = out;
 }
@@ -249,7 +259,8 @@ static void merge_marks(struct slot *s, struct weft_sched_item *items, uint64_t 
         list[i + j - 1] = (struct weft_sched_item){
             .tick = m->tick,
             .site = m->site,
-            .kind = m->ref & 1 ? WEFT_S_DONE : WEFT_S_REACHED,
+            .kind = (m->ref & STEP_DONE) == STEP_DONE ? WEFT_S_DONE : WEFT_S_REACHED,
+            .size = (m->ref & STEP_DONE) == STEP_DONE ? 0 : (uint32_t)(m->ref & STEP_DONE),
             .a = (uint32_t)(first_flag + j - 1),
         };
         j--;

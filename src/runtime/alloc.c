@@ -54,12 +54,12 @@
 #define STATE_POOLED 0x40u
 
 #define LIST_BYTES (64ul << 10)      /* a list's bound at first */
-#define LIST_BYTES_MAX (1ul << 20)   /* and when the thread both allocates and frees a lot */
+#define LIST_BYTES_MAX (256ul << 10) /* and when the thread both allocates and frees a lot */
 #define LIST_MAX 2048u
-#define LIST_MIN 4u
+#define LIST_MIN 2u
 #define LIST_GAP 192u                /* bytes between lists: or the first items of many lie in the same set of the cache */
 #define FULL_KEPT (256ul << 10)      /* bytes of wholly free spans that a class's pool keeps at first */
-#define FULL_KEPT_MAX (16ul << 20)   /* and when what it gave up was wanted again */
+#define FULL_KEPT_MAX (4ul << 20)    /* and when what it gave up was wanted again */
 #define TAKE_SPANS 32u               /* spans looked at in one visit */
 #define CHUNK 16u                    /* units that a heap takes at once for its small spans */
 #define COLOUR 4352u                 /* 4096 + 256: a page on, and elsewhere in it */
@@ -514,8 +514,12 @@ static uint32_t pool_take(unsigned class, void **items, uint32_t max) {
 
 /* ---- lists */
 
+static inline uint64_t lists_of(const struct weft_heap *h) {
+    return WEFT_HEAP_LISTS_ADDR + ((uint64_t)h->slot << WEFT_HEAP_LISTS_SHIFT);
+}
+
 static int list_open(struct weft_heap *h, unsigned class) {
-    uint64_t area = WEFT_HEAP_LISTS_ADDR + ((uint64_t)h->slot << WEFT_HEAP_LISTS_SHIFT), at = area;
+    uint64_t area = lists_of(h), at = area;
     int first = 1;
     for (unsigned c = 1; c <= WEFT_HEAP_CLASSES; c++) {
         if (c < class) at += list_bound(c, LIST_BYTES_MAX) * sizeof(void *) + LIST_GAP;
@@ -860,4 +864,5 @@ void weft__heap_retire(struct weft_heap *h) {
         weft__heap_pool_leave(WEFT_HEAP_POOL_PAGES);
         h->chunk = h->chunk_end = 0;
     }
+    weft__sys_madvise(lists_of(h), 1ul << WEFT_HEAP_LISTS_SHIFT, MADV_DONTNEED); /* all empty */
 }

@@ -86,19 +86,23 @@ static void at(struct weft_thread *t, uint64_t site) {
     uint64_t now = t->tls->clock;
     int done = 0;
     struct weft_sched_item *i;
-    for (i = t->items; i < t->items_end && i->tick == now; i++) {
-        if (i->site != site) continue;
-        if (i->kind == WEFT_S_REACHED) {
-            set_flag(i->a);
-            i->kind = 0;
-        } else if (i->kind == WEFT_S_DONE)
-            done = 1;
-    }
-    for (i = t->items; i < t->items_end && i->tick == now; i++)
-        if (i->site == site && i->kind == WEFT_S_WAIT) {
-            wait_flag(t, i->a, site);
-            i->kind = 0;
+    uint32_t step = 0;
+    /* The waits in their order; before each, the flags that are due after those before it. */
+    for (struct weft_sched_item *w = t->items;; w++) {
+        for (i = t->items; i < t->items_end && i->tick == now; i++) {
+            if (i->site != site) continue;
+            if (i->kind == WEFT_S_REACHED && i->size <= step) {
+                set_flag(i->a);
+                i->kind = 0;
+            } else if (i->kind == WEFT_S_DONE)
+                done = 1;
         }
+        while (w < t->items_end && w->tick == now && !(w->site == site && w->kind == WEFT_S_WAIT)) w++;
+        if (w >= t->items_end || w->tick != now) break;
+        wait_flag(t, w->a, site);
+        w->kind = 0;
+        step++;
+    }
     if (done) {
         t->cur_tick = now;
         t->cur_site = site;

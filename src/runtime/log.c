@@ -17,7 +17,7 @@
 
 #define EXTENT (4ul << 20)
 #define TAIL 16    /* kept for LOST */
-#define EDGE_MAX 48
+#define EDGE_MAX 56
 
 static int log_fd = -1;
 static int log_lock;
@@ -129,7 +129,8 @@ void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const s
     l->site = site;
     l->otick = o->tick;
     l->osite = o->site;
-    __atomic_store_n(l->at, o->done ? WEFT_ITEM_EDGE_DONE : WEFT_ITEM_EDGE, __ATOMIC_RELEASE);
+    if (o->step && o->step != WEFT_DONE) p = varint(p, o->step);
+    __atomic_store_n(l->at, !o->step ? WEFT_ITEM_EDGE : o->step == WEFT_DONE ? WEFT_ITEM_EDGE_DONE : WEFT_ITEM_EDGE_STEP, __ATOMIC_RELEASE);
     l->at = p;
 }
 

@@ -81,7 +81,8 @@ struct stripe {
     uint16_t slot; /* of the last access; 0: none */
     uint64_t tick;
     uint64_t site;
-    uint64_t done; /* 0: the position was only reached (a split) */
+    uint32_t step; /* as in struct weft_pos; not DONE after a split */
+    uint32_t zero;
 };
 static struct stripe stripes[STRIPES];
 /* Order of operations on mutexes, streams and the like: by address, in a table of their own so that racing data does not
@@ -107,26 +108,38 @@ void weft__rec_edge(struct weft_thread *t, uint64_t site, const struct weft_pos 
     if (to->slot == t->slot || !to->slot) return;
     struct weft_seen *s = &t->seen[to->slot];
     if (to->tick < s->tick) return;
-    if (to->tick == s->tick && (to->site == 0 && !to->done && s->tick)) return;
-    if (to->tick == s->tick && to->site == s->site && to->done <= s->done) return;
+    if (to->tick == s->tick && to->site == 0 && !to->step) return; /* whatever was seen of that tick, it had begun */
+    if (to->tick == s->tick && to->site == s->site && to->step <= s->step) return;
     s->tick = to->tick;
     s->site = to->site;
-    s->done = to->done;
+    s->step = to->step;
+    if (t->at_tick != t->tls->clock || t->at_site != site) {
+        t->at_tick = t->tls->clock;
+        t->at_site = site;
+        t->at_step = 0;
+    }
+    t->at_step++;
     weft__log_edge(t, t->tls->clock, site, to);
+}
+
+/* Where t stands, at (clock, site): what it got there so far came before. */
+static struct weft_pos standing(const struct weft_thread *t, uint64_t site) {
+    uint64_t now = t->tls->clock;
+    return (struct weft_pos){now, site, t->slot, t->at_tick == now && t->at_site == site ? t->at_step : 0};
 }
 
 static void stripe_edge(struct weft_thread *t, uint64_t site, struct stripe *s) {
     if (s->slot && s->slot != t->slot) {
-        struct weft_pos to = {s->tick, s->site, s->slot, (uint32_t)s->done};
+        struct weft_pos to = {s->tick, s->site, s->slot, s->step};
         weft__rec_edge(t, site, &to);
     }
 }
-static void stripe_mark(struct weft_thread *t, uint64_t site, struct stripe *s, int done) {
+static void stripe_mark(struct weft_thread *t, uint64_t site, struct stripe *s, uint32_t step) {
     s->run = s->slot == t->slot ? (uint16_t)(s->run + (s->run < 0xffff)) : 0;
     s->slot = (uint16_t)t->slot;
     s->tick = t->tls->clock;
     s->site = site;
-    s->done = (uint64_t)done;
+    s->step = step;
 }
 
 void weft__rec_release(struct weft_thread *t) {
@@ -187,7 +200,7 @@ static void serve(struct weft_thread *t, uint64_t site) {
     struct weft_thread *list = t->waiters;
     __atomic_store_n(&t->waiters, NULL, __ATOMIC_RELAXED);
     weft__unlock(&t->lock);
-    struct weft_pos here = {t->tls->clock, site, t->slot, 0};
+    struct weft_pos here = standing(t, site);
     while (list) {
         struct weft_thread *o = list;
         list = o->next;
@@ -249,10 +262,11 @@ static void split(struct weft_thread *t, uint32_t line, uint64_t site) {
     uint32_t ix[8];
     line_stripes(line, ix); /* a line's stripes never wrap: their number is a multiple of 8 */
     for (int i = 0; i < 8; i++) stripe_lock(&stripes[ix[i]]);
+    for (int i = 0; i < 8; i++) stripe_edge(t, site, &stripes[ix[i]]);
+    struct weft_pos here = standing(t, site);
     for (int i = 0; i < 8; i++) {
-        stripe_edge(t, site, &stripes[ix[i]]);
         /* Only reached: t's own access at this site comes later, maybe after others' accesses of the opened words. */
-        stripe_mark(t, site, &stripes[ix[i]], 0);
+        stripe_mark(t, site, &stripes[ix[i]], here.step);
         stripes[ix[i]].run = 0;
     }
     weft__lock(&t->lock);
@@ -302,7 +316,7 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site) {
             t->want = line;
             t->granted = 0;
             __atomic_store_n(&t->served, 0, __ATOMIC_RELAXED);
-            t->here = (struct weft_pos){t->tls->clock, site, t->slot, 0};
+            t->here = standing(t, site);
             t->state = WEFT_WAITING;
             t->next = u->waiters;
             __atomic_store_n(&u->waiters, t, __ATOMIC_SEQ_CST);
@@ -368,7 +382,7 @@ static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t si
         }
         for (uint32_t i = 0; i < k; i++) {
             stripe_edge(t, site, &stripes[t->held[i]]);
-            stripe_mark(t, site, &stripes[t->held[i]], 1);
+            stripe_mark(t, site, &stripes[t->held[i]], WEFT_DONE);
         }
         __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* the next tick releases */
         return;
@@ -418,7 +432,7 @@ void weft__rec_out(struct weft_thread *t) {
         weft__unlock(&t->lock);
         serve(t, 0);
     }
-    t->here = (struct weft_pos){t->tls->clock, 0, t->slot, 0};
+    t->here = standing(t, 0);
     t->state = WEFT_OUT;
     weft__unlock(&t->lock);
     /* Whatever instrumented code runs now (a callback, a handler) must come inside at its first tick. */
@@ -437,6 +451,6 @@ void weft__rec_order(struct weft_thread *t, const void *object) {
     struct stripe *s = &objects[((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 50];
     stripe_lock(s);
     stripe_edge(t, 0, s);
-    stripe_mark(t, 0, s, 1);
+    stripe_mark(t, 0, s, WEFT_DONE);
     stripe_unlock(s);
 }

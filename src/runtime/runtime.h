@@ -29,19 +29,20 @@
 
 struct weft_heap;
 
-/* A position of a thread; `done` tells whether an edge to it means "reached" or "its access was done". */
+/* A position of a thread, and how far into it: `step` edges of its own were satisfied there, or all and the access done. */
+#define WEFT_DONE UINT32_MAX
 struct weft_pos {
     uint64_t tick;
     uint64_t site;
     uint32_t slot;
-    uint32_t done;
+    uint32_t step;
 };
 
 /* How far a thread has seen another one. */
 struct weft_seen {
     uint64_t tick;
-    uint64_t site : 63;
-    uint64_t done : 1;
+    uint64_t site;
+    uint32_t step;
 };
 
 enum weft_state {
@@ -78,6 +79,8 @@ struct weft_thread {
     uint32_t slot;
     uint32_t nheld;
     uint32_t held[WEFT_HELD_MAX]; /* stripes locked for the access that was just let through */
+    uint64_t at_tick, at_site;    /* the position of the thread's last edge, and how many it has there */
+    uint32_t at_step;
     uint64_t rng;
     struct weft_seen *seen;       /* by slot */
     struct weft_log log;

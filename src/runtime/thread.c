@@ -163,7 +163,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         c->alive = 1;
         c->waiting = 0;
         c->exiting = 0;
-        c->born = (struct weft_pos){t->tls->clock, 0, t->slot, 0};
+        c->born = (struct weft_pos){t->tls->clock, 0, t->slot, t->at_tick == t->tls->clock && t->at_site == 0 ? t->at_step : 0};
         if (weft__mode == WEFT_RECORD) weft__rec_edge(t, 0, &c->last);
         weft__heap_attach(c);
         r = weft__real.pthread_create(th, &a, weft__thread_tramp, c);

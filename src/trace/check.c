@@ -11,6 +11,7 @@ void weft__counts_add(struct weft_counts *n, const struct weft_item *item) {
     n->items++;
     switch (item->kind) {
     case WEFT_ITEM_EDGE:
+    case WEFT_ITEM_EDGE_STEP:
     case WEFT_ITEM_EDGE_DONE: n->edges++; break;
     case WEFT_ITEM_SIGNAL: n->signals++; /* fallthrough: it came from outside */
     case WEFT_ITEM_INPUT: n->inputs++; break;

@@ -78,9 +78,11 @@ static void print_item(FILE *out, const struct weft_item *i, struct weft_symbols
     fprintf(out, "  %-10" PRIu64 " ", i->tick);
     switch (i->kind) {
     case WEFT_ITEM_EDGE:
+    case WEFT_ITEM_EDGE_STEP:
     case WEFT_ITEM_EDGE_DONE:
         fprintf(out, "%-7s %s after thread %u tick %" PRIu64 " %s%s", "edge", at(s, i->site), i->other_slot, i->other_tick,
                 at(s, i->other_site), i->kind == WEFT_ITEM_EDGE_DONE ? " done" : "");
+        if (i->kind == WEFT_ITEM_EDGE_STEP) fprintf(out, " step %" PRIu64, i->op);
         break;
     case WEFT_ITEM_INPUT:
         fprintf(out, "%-7s %s", "input", op_name(i->op, buf, sizeof buf));

@@ -98,7 +98,7 @@ void weft__encode_item(struct weft_encoder *e, uint32_t slot, uint32_t kind, uin
                        const void *data, size_t size) {
     const uint32_t room = 1 + 3 * NUMBER_MAX;
     const uint8_t *p = data;
-    WEFT_CHECK(kind != 0 && kind != WEFT_ITEM_EDGE && kind != WEFT_ITEM_EDGE_DONE && kind < 256);
+    WEFT_CHECK(kind != 0 && kind != WEFT_ITEM_EDGE && kind != WEFT_ITEM_EDGE_DONE && kind != WEFT_ITEM_EDGE_STEP && kind < 256);
     while (size > WEFT_CHUNK - HEAD - room) {
         struct weft_encoder_slot *s = open_chunk(e, slot, tick, room + 1);
         uint32_t n = WEFT_CHUNK - s->at - room;

@@ -204,7 +204,7 @@ static int part(const char *dir, const char *name, size_t max, char **out, size_
 static bool is_being_recorded(const char *dir) {
     struct weft_strbuf path = {0};
     weft__strbuf_printf(&path, "%s/header", dir);
-    int fd = open(path.s, O_RDONLY | O_CLOEXEC);
+    int fd = open(path.s, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool busy = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
     if (fd >= 0) close(fd);
     weft__strbuf_fini(&path);
@@ -234,12 +234,12 @@ int weft__trace_open(const char *dir, struct weft_trace **out, struct weft_err *
     }
     /* Both are there if sealing was interrupted before it removed the first; the second is whole, or it would have
      * another name. */
-    fd = openat(dirfd, "streams.zst", O_RDONLY | O_CLOEXEC);
+    fd = openat(dirfd, "streams.zst", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT) {
-        fd = openat(dirfd, "streams", O_RDONLY | O_CLOEXEC);
+        fd = openat(dirfd, "streams", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         compressed = false;
         if (fd < 0 && errno == ENOENT && recording) {
-            fd = openat(dirfd, "streams.zst", O_RDONLY | O_CLOEXEC);
+            fd = openat(dirfd, "streams.zst", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
             compressed = true;
         }
     }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #if WEFT_HAVE_LIBDW
 #include <elfutils/libdwfl.h>
 #endif
@@ -77,7 +78,8 @@ static void *open_dwfl(const struct weft_module *m, size_t n, const char *cwd) {
         if (!strchr(m[i].path, '/')) continue;
         if (m[i].path[0] != '/') weft__strbuf_printf(&path, "%s/", cwd);
         weft__strbuf_puts(&path, m[i].path);
-        dwfl_report_elf(d, m[i].path, path.s, -1, m[i].base, false);
+        struct stat st; /* a path in a foreign trace may be anything, a FIFO too */
+        if (stat(path.s, &st) == 0 && S_ISREG(st.st_mode)) dwfl_report_elf(d, m[i].path, path.s, -1, m[i].base, false);
         weft__strbuf_fini(&path);
     }
     dwfl_report_end(d, NULL, NULL);

@@ -71,7 +71,7 @@ struct weft_item {
     uint32_t slot;
     uint32_t kind; /* enum weft_item_kind, or one that this version does not know; never PART: parts are joined */
     uint64_t tick;
-    /* EDGE, EDGE_DONE */
+    /* EDGE, EDGE_DONE, EDGE_STEP (op: the step) */
     uint64_t site;
     uint32_t other_slot;
     uint64_t other_tick, other_site;

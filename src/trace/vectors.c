@@ -45,7 +45,7 @@ static int load(struct weft_trace *t, struct table *v, struct weft_err *err) {
     int r;
     weft__cursor_open(&c, t, 0);
     while ((r = weft__cursor_next(&c, &i, err)) > 0) {
-        if (i.kind != WEFT_ITEM_EDGE && i.kind != WEFT_ITEM_EDGE_DONE) continue;
+        if (i.kind != WEFT_ITEM_EDGE && i.kind != WEFT_ITEM_EDGE_DONE && i.kind != WEFT_ITEM_EDGE_STEP) continue;
         v->edges = weft__grow(v->edges, &v->cap, v->n + 1, sizeof *v->edges);
         v->edges[v->n++] = (struct edge){.tick = i.tick,
                                          .site = i.site,
@@ -132,7 +132,7 @@ static size_t *one_order(const struct table *v, uint32_t top) {
         uint32_t s;
         if (runs) {
             s = run[--runs];
-        } else { /* a circle: the lowest slot goes on; it stays in the list that it waits in, which does no harm */
+        } else { /* a circle: the lowest slot goes on */
             while (q[low].next >= q[low].n) low++;
             s = low;
             force = true;
@@ -153,13 +153,16 @@ static size_t *one_order(const struct table *v, uint32_t top) {
                 }
                 break;
             }
-            for (uint32_t w = q[s].waiters, next, keep = 0; w || (q[s].waiters = keep, false); w = next) {
-                next = q[w].next_waiter;
+            uint32_t waiting = q[s].waiters;
+            q[s].waiters = 0;
+            while (waiting) {
+                uint32_t w = waiting;
+                waiting = q[w].next_waiter;
                 if (ready(v, q, w)) {
                     run[runs++] = w;
                 } else {
-                    q[w].next_waiter = keep;
-                    keep = w;
+                    q[w].next_waiter = q[s].waiters;
+                    q[s].waiters = w;
                 }
             }
         }
@@ -171,32 +174,38 @@ static size_t *one_order(const struct table *v, uint32_t top) {
 }
 
 /* ---- printing ---- */
+struct run {
+    uint32_t thread;
+    bool has_from, has_to;
+    uint64_t from, to;
+};
+
+static void print_run(FILE *out, const struct run *r, int *column) {
+    if (*column > 100) {
+        fputs("\n", out);
+        *column = 0;
+    }
+    *column += fprintf(out, "%s%u:", *column ? " " : "  ", r->thread);
+    if (r->has_from) *column += fprintf(out, "%" PRIu64, r->from);
+    *column += fprintf(out, "-");
+    if (r->has_to) *column += fprintf(out, "%" PRIu64, r->to);
+}
+
 static void print_object(FILE *out, const struct table *v, const size_t *edges, size_t n) {
+    struct run now = {0};
     int column = 0;
-    uint32_t thread = 0;   /* has the object */
-    const char *gap = "  ";
     for (size_t i = 0; i < n; i++) {
         const struct edge *e = &v->edges[edges[i]];
-        /* The run that ends at the other side of the edge; if it is not the one just begun, the thread came in between. */
-        if (thread && thread != e->other) {
-            fputs(" ", out);
-            column++;
-            thread = 0;
+        if (now.thread != e->other) { /* the edge tells of a run that no edge began */
+            if (now.thread) print_run(out, &now, &column);
+            now = (struct run){.thread = e->other};
         }
-        if (!thread) column += fprintf(out, "%s%u:", gap, e->other);
-        column += fprintf(out, "-%" PRIu64, e->other_tick);
-        if (column > 100) {
-            fputs("\n", out);
-            gap = "  ";
-            column = 0;
-        } else {
-            gap = " ";
-        }
-        column += fprintf(out, "%s%u:%" PRIu64, gap, e->slot, e->tick);
-        gap = "";
-        thread = e->slot;
+        now.has_to = true;
+        now.to = e->other_tick;
+        print_run(out, &now, &column);
+        now = (struct run){.thread = e->slot, .has_from = true, .from = e->tick};
     }
-    if (thread) fputs("-", out);
+    print_run(out, &now, &column);
     fputs("\n", out);
 }
 

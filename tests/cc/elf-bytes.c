@@ -47,6 +47,7 @@ int main(int argc, char **argv) {
             if (cc_file_open(&file, path) == 0) {
                 sum += file.kind + (file.soname ? strlen(file.soname) : 0);
                 cc_file_needed(&file, see_name, &sum);
+                cc_file_functions(&file, see_name, &sum);
                 cc_file_members(&file, argv[i], see_member, &sum);
                 cc_file_close(&file);
             }

@@ -11,19 +11,24 @@ struct thing {
 static struct thing things[2];
 static struct thing *volatile current = &things[0];
 
+static volatile uint64_t noise[8];
+
 static uint64_t cook(int me) {
     uint64_t h = seed_of(me);
     for (long i = 0; i < rounds; i++) {
         if (me == 0) {
-            current = NULL;
+            if (i % 64 == 63) current = NULL;
+            h = mix(h, noise[i & 7]++);
             current = &things[i & 1];
-            for (int k = 0; k < 50; k++) h = mix(h, things[k & 1].v[k & 7]);
-        } else if (current) h = mix(h, current->v[h & 7]++);
+        } else if (current) {
+            h = mix(h, noise[h & 7]);
+            h = mix(h, current->v[h & 7]++);
+        }
     }
     return h;
 }
 
 int main(int argc, char **argv) {
-    args(argc, argv, 2, 5000);
+    args(argc, argv, 2, 1500);
     return finish(together(cook));
 }

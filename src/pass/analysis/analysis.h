@@ -110,6 +110,174 @@ void weft__graph_fini(struct weft_graph *graph);
 void weft__graph_edge(struct weft_graph *graph, uint32_t from, uint32_t to);
 void weft__graph_scc(struct weft_graph *graph); /* numbers are in reverse topological order: callees first */
 
+/* ---- solve.c: objects, locations, nodes, constraints and their solution --------------------------------------------------- */
+
+enum weft_object_kind {
+    WEFT_OBJ_UNKNOWN,  /* memory of code outside, and every exposed object */
+    WEFT_OBJ_STACK,
+    WEFT_OBJ_HEAP,     /* one per allocation site */
+    WEFT_OBJ_GLOBAL,
+    WEFT_OBJ_TLS,
+    WEFT_OBJ_FUNCTION,
+};
+
+/* Part of an object's contents. Accesses are rounded to words of 8 bytes, so pointers that are stored and loaded in pieces are
+ * not lost. A segment of one word is one node; a longer one has two, so that a store to a range does not leak from one of its
+ * words to another: what is stored to a range goes to `in` and from there to everything that overlaps, what is loaded
+ * from it comes from `out`. */
+struct weft_segment {
+    int64_t lo, hi;
+    uint32_t in, out;
+};
+
+struct weft_object {
+    LLVMValueRef value;
+    uint8_t kind; /* enum weft_object_kind */
+    uint8_t constant, exposed, escaped;
+    uint8_t collapsed;  /* too many segments: one for all */
+    uint32_t stride;    /* offsets are taken modulo this: elements of an array are one; 0: not an array */
+    int64_t size;       /* bytes; -1: not known */
+    uint32_t function;  /* kind FUNCTION: which; STACK: whose */
+    struct weft_segment *segment;
+    uint32_t segments, segment_room;
+    uint32_t *location; /* all locations in it */
+    uint32_t locations, location_room;
+};
+
+#define WEFT_FAR ((int64_t)1 << 40) /* an offset that no object has */
+
+/* What a pointer may point to: an address in [lo, hi) of an object; hi = lo + 1 if it is known exactly. */
+struct weft_location {
+    uint32_t object;
+    int64_t lo, hi;
+};
+
+enum weft_constraint_kind {
+    WEFT_C_LOAD,     /* other >= *(this + offset), size bytes */
+    WEFT_C_STORE,    /* *(this + offset) >= other */
+    WEFT_C_GEP,      /* other >= this + gep[offset] */
+    WEFT_C_CALL,     /* this is called by call `other` */
+    WEFT_C_CALLBACK, /* this is called by code outside: callback[other] */
+    WEFT_C_EXPOSE,   /* code outside gets hold of this */
+};
+enum { WEFT_TO_END = -1, WEFT_WHOLE = -2 }; /* sizes */
+
+struct weft_constraint {
+    uint8_t kind;
+    uint32_t next, other;
+    int64_t offset, size;
+};
+
+/* Pointer arithmetic: adds fixed, plus anything in [0, spread], plus any multiple of step. */
+struct weft_gep {
+    int64_t fixed, spread, extent; /* extent: bytes of the array that spread is about; 0: not an array */
+    int64_t step;                  /* 0: none */
+};
+
+struct weft_node {
+    uint32_t rep; /* union-find */
+    uint32_t constraint;
+    struct weft_set pts;   /* locations */
+    struct weft_set fresh; /* those not yet passed on to successors */
+    struct weft_set pend;  /* those not yet seen by the constraints */
+    uint32_t *succ;
+    uint32_t succs, succ_room;
+    uint8_t active, pending;
+};
+
+/* A pointer to a function is given to external code by a call. */
+struct weft_callback {
+    uint32_t call;  /* facts->call */
+    uint8_t effect; /* WEFT_EFF_CALL, LATER, ATEXIT, THREAD or TOUCH */
+    uint32_t arg;   /* node of what its parameters get; 0: none */
+};
+
+/* What came of it: code outside may run `function`. */
+struct weft_entry {
+    uint32_t function, call;
+    uint8_t effect;
+};
+
+/* A memory access, of an instruction or of an external function. */
+struct weft_access {
+    LLVMValueRef inst;
+    int32_t which;
+    uint32_t function;
+    uint32_t node;
+    int64_t size; /* bytes, WEFT_TO_END or WEFT_WHOLE */
+    uint8_t read, write;
+    uint8_t deep; /* WEFT_EFF_TOUCH: `node` holds everything that can be reached */
+};
+
+struct weft_points {
+    struct weft_facts *facts;
+    struct weft_object *object;
+    uint32_t objects, object_room;
+    struct weft_location *location; /* 0 is not used */
+    uint32_t locations, location_room;
+    struct weft_node *node; /* 0 never holds anything */
+    uint32_t nodes, node_room;
+    struct weft_constraint *constraint; /* 0 is not used */
+    uint32_t constraints, constraint_room;
+    struct weft_gep *gep;
+    uint32_t geps, gep_room;
+    struct weft_callback *callback;
+    uint32_t callbacks, callback_room;
+    struct weft_entry *entry;
+    uint32_t entries, entry_room;
+    struct weft_access *access;
+    size_t accesses, access_room;
+    struct weft_map edge; /* copy edges that are there: from << 32 | to */
+    uint32_t *active;     /* nodes with something fresh */
+    uint32_t actives, active_room;
+    uint32_t *pending; /* nodes with something their constraints have not seen */
+    uint32_t pendings, pending_room;
+    struct weft_map value;    /* LLVM value -> node */
+    struct weft_map of;       /* alloca, global, function -> object + 1 */
+    struct weft_map resolved; /* call << 32 | target + 1 */
+    uint64_t *pair;           /* call << 32 | target node of the call graph */
+    size_t pairs, pair_room;
+    uint32_t *ret, *va;       /* per function: node of the result; object of variable arguments + 1 */
+    uint32_t loc_unknown, loc_errno, loc_ctype;
+    uint32_t exposed;    /* node: what code outside got hold of */
+    uint32_t thrown;     /* node: exceptions */
+    uint32_t results;    /* node: results of threads */
+    uint32_t thread_arg; /* node: arguments of threads */
+    uint32_t io;         /* node: pointers written to files and pipes */
+    uint32_t *inttoptr;  /* nodes of integers that are cast to pointers */
+    uint32_t inttoptrs, inttoptr_room;
+};
+
+uint32_t weft__points_find(struct weft_points *p, uint32_t node);
+uint32_t weft__points_new_node(struct weft_points *p);
+uint32_t weft__points_new_object(struct weft_points *p, enum weft_object_kind kind, LLVMValueRef value, int64_t size);
+uint32_t weft__points_location(struct weft_points *p, uint32_t object, int64_t lo, int64_t hi);
+void weft__points_add(struct weft_points *p, uint32_t node, uint32_t location);
+void weft__points_copy(struct weft_points *p, uint32_t from, uint32_t to);
+void weft__points_constrain(struct weft_points *p, uint32_t node, struct weft_constraint c);
+void weft__points_load(struct weft_points *p, uint32_t pointer, int64_t offset, int64_t size, uint32_t to);
+void weft__points_store(struct weft_points *p, uint32_t pointer, int64_t offset, int64_t size, uint32_t from);
+void weft__points_shift(struct weft_points *p, uint32_t from, struct weft_gep gep, uint32_t to);
+/* Bytes [*lo, *hi) of the object that an access touches; 0: none, it would be outside. */
+int weft__points_range(const struct weft_points *p, uint32_t location, int64_t offset, int64_t size, int64_t *lo, int64_t *hi);
+/* Node of the contents of some bytes: to store to or to load from. 0: there are none. */
+uint32_t weft__points_contents(struct weft_points *p, uint32_t object, int64_t lo, int64_t hi, int store);
+void weft__points_solve(struct weft_points *p);
+
+/* ---- build.c --------------------------------------------------------------------------------------------------------------- */
+
+struct weft_points *weft__points_new(struct weft_facts *facts); /* constraints of the whole module, not yet solved */
+void weft__points_free(struct weft_points *p);
+/* Called by the solver. */
+void weft__build_target(struct weft_points *p, uint32_t call, uint32_t object);
+void weft__build_callback(struct weft_points *p, const struct weft_callback *callback, uint32_t object);
+void weft__build_exposed(struct weft_points *p, uint32_t object);
+
+/* ---- threads.c ------------------------------------------------------------------------------------------------------------- */
+
+/* From the solution: entries, reachability, which accesses are shared. Fills facts->why and the flags of functions. */
+void weft__threads_classify(struct weft_facts *facts);
+
 /* ---- facts.c ------------------------------------------------------------------------------------------------------------- */
 
 struct weft_call {
@@ -146,6 +314,7 @@ struct weft_facts {
     struct weft_points *points; /* NULL if coarse */
 };
 
+int weft__facts_is_runtime(const char *name); /* the pass' own: __weft_... */
 void weft__facts_set(struct weft_facts *facts, LLVMValueRef inst, int which, enum weft_why why);
 void weft__facts_note_unknown(struct weft_facts *facts, const char *name);
 
