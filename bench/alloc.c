@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,8 +38,7 @@ void weft__heap_zero(void *p, size_t n) {
     memset(p, 0, n);
 }
 void weft__heap_release(void *p, size_t n) {
-    (void)p;
-    (void)n;
+    madvise(p, n, MADV_DONTNEED);
 }
 
 static struct weft_heap heaps[9];

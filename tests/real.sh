@@ -80,13 +80,13 @@ build() { # NAME weft|native
     [ -x "$(binary_of "$name" "$kind")" ] && [ "$(cat "$dir/.stamp" 2> /dev/null)" = "$stamp" ] && return 0
     say "building $name with $cc"
     rm -rf "$dir"
-    cp -r "$(dirname "$(dirname "$(compgen -G "$real/src/$(package_of "$name")/*/debian/changelog" | head -n 1)")")" "$dir" || return 1
+    cp -a "$(dirname "$(dirname "$(compgen -G "$real/src/$(package_of "$name")/*/debian/changelog" | head -n 1)")")" "$dir" || return 1
     (
         cd "$dir" || exit 1
         case $name in
-        pbzip2) make -j2 CC="$cc" CXX="$cxx -std=gnu++98" CXXFLAGS_PTHREAD="-O2 -pthread -D_POSIX_PTHREAD_SEMANTICS" ;;
+        pbzip2) CC="$cc" CXX="$cxx" CXXFLAGS="-O2 -std=gnu++98" make -j2 ;;
         xz) ./configure CC="$cc" CXX="$cxx" --prefix="$dir/inst" --disable-nls && make -j2 && make install ;;
-        zstd) make -j2 CC="$cc" CXX="$cxx" ;;
+        zstd) CC="$cc" CXX="$cxx" make -j2 ;;
         esac
     ) > "$log" 2>&1 || { tail -n 15 "$log" >&2; return 1; }
     [ -x "$(binary_of "$name" "$kind")" ] || { say "no program came out: $log"; return 1; }
@@ -200,4 +200,4 @@ for name in $names; do
 done
 [ "$build_only" ] || cat "$table"
 [ $failures = 0 ] || { say "$failures failures"; exit 1; }
-[ "$build_only" ] || echo "real: ${quick:+(quick) }all identical"
+[ "$build_only$native_only" ] || echo "real: ${quick:+(quick) }all identical"

@@ -229,6 +229,17 @@ static bool is_weft_target(const char *triple) {
            !strstr(triple, "gnux32") && !strstr(triple, "android");
 }
 
+/* -fsanitize=A,B and -fno-sanitize=A,B: the last one of these that is on. */
+static void read_sanitizers(struct cc_cmd *cmd, const char *list, bool on) {
+    static const char *const table[] = {"thread", "address", "memory", "hwaddress", "leak"};
+    char *rest = weft__strdup(list), *word;
+    while ((word = strsep(&rest, ","))) {
+        if (!on && cmd->sanitizer && (is(word, "all") || is(word, cmd->sanitizer))) cmd->sanitizer = NULL;
+        for (size_t i = 0; on && i < sizeof table / sizeof *table; i++)
+            if (is(word, table[i])) cmd->sanitizer = table[i];
+    }
+}
+
 /* ---- options of weft ---- */
 
 static const struct weft_option {
@@ -334,6 +345,8 @@ int cc_args_read(struct cc_cmd *cmd, char **argv, char **error) {
             v = is(arg, "-target") ? next : arg + 9;
             cmd->foreign = is_weft_target(v) ? NULL : v;
         }
+        if (starts(arg, "-fsanitize=")) read_sanitizers(cmd, arg + 11, true);
+        if (starts(arg, "-fno-sanitize=")) read_sanitizers(cmd, arg + 14, false);
         read_phase(cmd, arg);
         if ((v = value_of(arg, next, "-x", "--language"))) language = v;
         if (!starts(arg, "-objcmt-") && (v = value_of(arg, next, "-o", "--output"))) cmd->output = v;

@@ -44,6 +44,7 @@ struct cc_cmd {
     const char *static_link; /* -static or -static-pie, as written */
     const char *foreign;     /* an option that selects another target than x86-64 Linux, as written */
     const char *output;      /* -o */
+    const char *sanitizer;   /* of -fsanitize=, one that has a runtime which cannot go together with weft's */
     const char *ld_deps;     /* --dependency-file of the linker, given by the user */
     const char *ld_why;      /* --why-extract of the linker, given by the user */
     struct cc_strs sources;  /* C, C++ and the like */
@@ -54,6 +55,8 @@ struct cc_cmd {
     bool ld_inputs;          /* -l, -Wl, -Xlinker: clang links even without a file */
     struct cc_strs env;      /* NAME=VALUE for the pass, from -weft- options */
     bool help;               /* -weft-help */
+    struct cc_strs joined;        /* objects that were made from several by `ld -r`, as written... */
+    struct cc_strs joined_copies; /* ...and what is linked in place of each */
 };
 
 /* ---- args.c ---- */
@@ -75,6 +78,7 @@ struct cc_file {
     size_t size;
     enum cc_file_kind kind;
     bool weft;          /* SHARED: carries weft's note */
+    size_t joined;      /* BITCODE: where the header of a section with several modules in it is; 0: there is none */
     const char *soname; /* SHARED: or NULL; points into bytes */
 };
 int cc_file_open(struct cc_file *file, const char *path); /* 0 or -errno; whatever the bytes are, a kind comes out */
@@ -91,6 +95,10 @@ void cc_file_members(const struct cc_file *file, const char *path,
 /* The functions of all shared libraries on the command line that were built with weft; one name per line, in new memory
  * that the caller frees; NULL if there are none. */
 char *cc_ordered_functions(const struct cc_cmd *cmd);
+
+/* Objects whose bitcode cannot be read any more get copies without it, in `folder`. Changes cmd->args. */
+bool cc_has_joined(struct cc_cmd *cmd);
+void cc_copy_joined(struct cc_cmd *cmd, const char *folder);
 
 /* ---- notes.c ---- */
 /* Says which inputs of a finished link are not ordered. `deps` and `why` are what the linker wrote. */

@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHT_LLVM_LTO 0x6fff4c0cu /* lld looks for bitcode in sections of this type only */
-
 struct span {
     const uint8_t *p;
     size_t n;
@@ -67,7 +65,23 @@ static struct span get_names(struct span s, const uint8_t *table, uint64_t names
     return (struct span){strings, strings ? n.sh_size : 0};
 }
 
-static enum cc_file_kind kind_of_object(struct span s, const Elf64_Ehdr *h) {
+/* Does another module follow the first? Top-level blocks of bitcode are: one word that begins with abbreviation 1, one
+ * word with the length in words, the block. */
+static bool has_several_modules(struct span s, const Elf64_Shdr *sh) {
+    const uint8_t *p = at(s, sh->sh_offset, sh->sh_size, 1);
+    uint64_t off = 4;
+    uint32_t word, length;
+    while (p && off <= sh->sh_size && sh->sh_size - off >= 8) {
+        memcpy(&word, p + off, 4);
+        memcpy(&length, p + off + 4, 4);
+        if (word == 0xdec04342u) return true; /* "BC\xc0\xde" */
+        if ((word & 3) != 1) return false;
+        off += 8 + 4ull * length;
+    }
+    return false;
+}
+
+static enum cc_file_kind kind_of_object(struct span s, const Elf64_Ehdr *h, size_t *joined) {
     uint64_t count, names;
     const uint8_t *table = get_sections(s, h, &count, &names);
     if (!table) return CC_FILE_OTHER;
@@ -76,7 +90,10 @@ static enum cc_file_kind kind_of_object(struct span s, const Elf64_Ehdr *h) {
     for (uint64_t i = 0; i < count; i++) {
         Elf64_Shdr sh = get_section(table, i);
         const char *name = string_at(name_span, sh.sh_name);
-        if (sh.sh_type == SHT_LLVM_LTO && name && !strcmp(name, ".llvm.lto") && sh.sh_size) return CC_FILE_BITCODE;
+        if (name && !strcmp(name, ".llvm.lto") && sh.sh_size) {
+            if (has_several_modules(s, &sh)) *joined = (size_t)(table - s.p) + i * sizeof sh;
+            return CC_FILE_BITCODE;
+        }
         if (sh.sh_type == SHT_PROGBITS && (sh.sh_flags & SHF_EXECINSTR) && sh.sh_size) kind = CC_FILE_NATIVE;
     }
     return kind;
@@ -165,12 +182,12 @@ static bool is_weft_library(struct span s, const Elf64_Ehdr *h) {
     return false;
 }
 
-static enum cc_file_kind kind_of_bytes(struct span s) {
+static enum cc_file_kind kind_of_bytes(struct span s, size_t *joined) {
     Elf64_Ehdr h;
     if (s.n >= 8 && (!memcmp(s.p, "!<arch>\n", 8) || !memcmp(s.p, "!<thin>\n", 8))) return CC_FILE_ARCHIVE;
     if (s.n >= 4 && (!memcmp(s.p, "BC\xc0\xde", 4) || !memcmp(s.p, "\xde\xc0\x17\x0b", 4))) return CC_FILE_BITCODE;
     if (!get_header(s, &h)) return CC_FILE_OTHER;
-    if (h.e_type == ET_REL) return kind_of_object(s, &h);
+    if (h.e_type == ET_REL) return kind_of_object(s, &h, joined);
     if (h.e_type == ET_DYN || h.e_type == ET_EXEC) return CC_FILE_SHARED;
     return CC_FILE_OTHER;
 }
@@ -195,7 +212,7 @@ int cc_file_open(struct cc_file *file, const char *path) {
     struct span s = {p, (size_t)st.st_size};
     file->bytes = p;
     file->size = s.n;
-    file->kind = kind_of_bytes(s);
+    file->kind = kind_of_bytes(s, &file->joined);
     if (file->kind == CC_FILE_SHARED) {
         Elf64_Ehdr h;
         if (!get_header(s, &h)) goto out;
@@ -315,7 +332,8 @@ void cc_file_members(const struct cc_file *file, const char *path,
                 k--;
             name = strndup(h.name, k);
         }
-        if (name) member(name, inside ? kind_of_bytes(data) : kind_of_thin(path, name), arg);
+        size_t joined = 0;
+        if (name) member(name, inside ? kind_of_bytes(data, &joined) : kind_of_thin(path, name), arg);
         free(name);
         if (inside) {
             if (size > s.n - off) return;

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which functions of other modules are instrumented themselves. To the pass, a function of a shared library is external,
+/* Inputs of a link that need a look before it: shared libraries built with weft, and objects joined by `ld -r`.
+ *
+ * Which functions of other modules are instrumented themselves. To the pass, a function of a shared library is external,
  * and an external function that it does not know runs outside, with a warning; one that was built with weft needs
  * neither. The pass runs before the linker has told anyone which libraries it uses, so they are looked for here the way
  * the linker does: inputs by name, and -l in the folders of -L, LIBRARY_PATH and the system. One that is missed is treated
- * like any other external function, which is slow and right. */
+ * like any other external function, which is slow and right.
+ *
+ * GNU ld, asked to join fat objects with -r, puts their bitcode one behind the other, which lld refuses to read. Such an
+ * object is linked for its native code, through a copy in which the section has no name any more. */
 #include "cc/cc.h"
 
 #include "base/base.h"
 
+#include <elf.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,4 +68,37 @@ char *cc_ordered_functions(const struct cc_cmd *cmd) {
         for (size_t k = 0; k < folders.n; k++)
             if (look(folders.v[k], cmd->libs.v[i], &out)) break;
     return out.s;
+}
+
+bool cc_has_joined(struct cc_cmd *cmd) {
+    for (size_t i = 0; i < cmd->objects.n; i++) {
+        struct cc_file file;
+        const char *path = cmd->objects.v[i], *dot = strrchr(path, '.');
+        if (!dot || (strcmp(dot, ".o") && strcmp(dot, ".lo")) || cc_file_open(&file, path) < 0) continue;
+        if (file.joined) cc_strs_add(&cmd->joined, path);
+        cc_file_close(&file);
+    }
+    return cmd->joined.n;
+}
+
+void cc_copy_joined(struct cc_cmd *cmd, const char *folder) {
+    for (size_t i = 0; i < cmd->joined.n; i++) {
+        struct cc_file file;
+        struct weft_err err;
+        char *copy = NULL;
+        uint32_t type = SHT_PROGBITS, name = 0;
+        if (cc_file_open(&file, cmd->joined.v[i]) < 0 || !file.joined) continue;
+        uint8_t *bytes = weft__alloc(file.size);
+        memcpy(bytes, file.bytes, file.size);
+        memcpy(bytes + file.joined + offsetof(Elf64_Shdr, sh_type), &type, sizeof type);
+        memcpy(bytes + file.joined + offsetof(Elf64_Shdr, sh_name), &name, sizeof name);
+        if (asprintf(&copy, "%s/joined-%zu.o", folder, i) < 0) weft__die("out of memory");
+        if (weft__file_write(copy, bytes, file.size, &err) == 0) {
+            cc_strs_add(&cmd->joined_copies, copy);
+            for (size_t k = 0; k < cmd->args.n; k++) /* the very same string, not just an equal one */
+                if (cmd->args.v[k] == cmd->joined.v[i]) cmd->args.v[k] = copy;
+        }
+        free(bytes);
+        cc_file_close(&file);
+    }
 }

@@ -93,6 +93,8 @@ static void linker(struct cc_strs *out, const char *arg) {
 
 static void check_link(const struct cc_cmd *cmd, const char *libdir) {
     if (cmd->foreign) fail("%s: weft supports x86-64 Linux only", cmd->foreign);
+    if (cmd->sanitizer && !strcmp(cmd->sanitizer, "thread"))
+        fail("-fsanitize=thread: ThreadSanitizer and weft cannot be in one program");
     if (cmd->static_link && access(join(libdir, "/", "libweft-rt.a"), R_OK) < 0)
         fail("%s: a program for weft must be linked dynamically, since the runtime is a shared library",
              cmd->static_link);
@@ -142,14 +144,28 @@ static void add_args(struct cc_strs *out, const struct cc_cmd *cmd, size_t from,
         cc_strs_add(out, cmd->args.v[i]);
 }
 
+/* <weft/weft.h>, after all other folders: in place of nothing that the program has. */
+static void add_include(struct cc_strs *out, const char *libdir) {
+    const char *folder = join(libdir, "/../../include", "");
+    if (access(join(folder, "/weft/weft.h", ""), R_OK) < 0) return;
+    cc_strs_add(out, "-idirafter");
+    cc_strs_add(out, folder);
+}
+
 /* `deps` and `why` are where the linker shall list what it used; NULL: nowhere. */
 static void build(struct cc_strs *out, const struct cc_cmd *cmd, const char *libdir, const char *deps, const char *why) {
     size_t end = cmd->dash_dash ? cmd->dash_at : cmd->args.n;
-    if (!cmd->compiles && !cmd->links) {
+    if (cmd->info) {
         add_args(out, cmd, 0, cmd->args.n);
         return;
     }
     cc_strs_add(out, "--start-no-unused-arguments");
+    if (cmd->sources.n || cmd->headers) add_include(out, libdir);
+    if (!cmd->compiles && !cmd->links) {
+        cc_strs_add(out, "--end-no-unused-arguments");
+        add_args(out, cmd, 0, cmd->args.n);
+        return;
+    }
     if (cmd->compiles) cc_strs_add(out, "-g");
     if (cmd->links && !cmd->relocatable) add_link_front(out, cmd, libdir, deps, why);
     cc_strs_add(out, "--end-no-unused-arguments");
@@ -249,10 +265,12 @@ struct files {
 };
 
 /* A folder that cannot be made is not our error: there are no notes then, and clang will say the rest. */
-static void make_files(struct files *files, bool notes, char *ordered) {
+static void make_files(struct files *files, bool notes, struct cc_cmd *cmd) {
     const char *tmp = getenv("TMPDIR");
+    char *ordered = cc_ordered_functions(cmd);
+    bool joined = cc_has_joined(cmd);
     struct weft_err err;
-    if (!notes && !ordered) return;
+    if (!notes && !ordered && !joined) return;
     files->folder = join(tmp && *tmp ? tmp : "/tmp", "/weft-cc-XXXXXX", "");
     if (!mkdtemp(files->folder)) {
         files->folder = NULL;
@@ -267,9 +285,13 @@ static void make_files(struct files *files, bool notes, char *ordered) {
         if (weft__file_write(files->ordered, ordered, strlen(ordered), &err) == 0)
             setenv("WEFT_ORDERED", files->ordered, 1);
     }
+    cc_copy_joined(cmd, files->folder);
+    free(ordered);
 }
 
-static void remove_files(const struct files *files) {
+static void remove_files(const struct files *files, const struct cc_cmd *cmd) {
+    for (size_t i = 0; i < cmd->joined_copies.n; i++)
+        unlink(cmd->joined_copies.v[i]);
     if (files->deps) unlink(files->deps);
     if (files->why) unlink(files->why);
     if (files->ordered) unlink(files->ordered);
@@ -304,7 +326,7 @@ static int run_child(char **argv, const struct files *files, const struct cc_cmd
 
     if (status == 0 && files->deps)
         cc_notes(cmd, cmd->ld_deps ? cmd->ld_deps : files->deps, cmd->ld_why ? cmd->ld_why : files->why);
-    remove_files(files);
+    remove_files(files, cmd);
     if (WIFSIGNALED(status)) {
         struct rlimit none = {0};
         setrlimit(RLIMIT_CORE, &none); /* the core, if any, is clang's */
@@ -355,7 +377,7 @@ int main(int argc, char **argv) {
         setenv("WEFT_LINK", cmd.shared ? "shared" : "exe", 1);
         unsetenv("WEFT_ORDERED");
         if (quiet) setenv("WEFT_QUIET", "1", 1);
-        make_files(&files, !quiet, cc_ordered_functions(&cmd));
+        make_files(&files, !quiet, &cmd);
     }
     build(&out, &cmd, libdir, files.deps, files.why);
     shorten(&out, keep);

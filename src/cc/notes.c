@@ -155,6 +155,9 @@ static void keep_needed(const char *name, void *arg) {
 void cc_notes(const struct cc_cmd *cmd, const char *deps_path, const char *why_path) {
     struct cc_strs deps = {0}, why = {0}, needed = {0}, said = {0};
     struct cc_file file;
+    if (cmd->sanitizer)
+        fprintf(stderr, "%s: note: -fsanitize=%s: its allocator takes the place of weft's; replays may differ\n", cc_name,
+                cmd->sanitizer);
     if (cc_file_open(&file, cmd->output ? cmd->output : "a.out") < 0) return;
     if (file.kind == CC_FILE_SHARED) cc_file_needed(&file, keep_needed, &needed);
     cc_file_close(&file);
@@ -163,9 +166,11 @@ void cc_notes(const struct cc_cmd *cmd, const char *deps_path, const char *why_p
 
     for (size_t i = 0; i < cmd->asms.n; i++) /* their objects were temporary and are gone */
         note(&said, cmd->asms.v[i], NULL);
+    for (size_t i = 0; i < cmd->joined.n; i++)
+        note(&said, cmd->joined.v[i], NULL);
     for (size_t i = 0; i < deps.n; i++) {
         const char *path = deps.v[i];
-        if (is_known(path) || cc_file_open(&file, path) < 0) continue;
+        if (is_known(path) || contains(&cmd->joined_copies, path) || cc_file_open(&file, path) < 0) continue;
         switch (file.kind) {
         case CC_FILE_NATIVE:
             note(&said, path, NULL);

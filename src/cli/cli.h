@@ -43,6 +43,9 @@ void weft__store_set_latest(const char *trace); /* quietly does nothing if it ca
 /* The folder that the user means; NULL: the latest. New memory. */
 int weft__store_find(const char *name, char **out, struct weft_err *err) WEFT_MUST;
 const char *weft__basename(const char *path);
+/* Code that weft does not order and people may not expect: not built with weft, and none of the C and C++ libraries whose
+ * functions the runtime knows. */
+bool weft__is_foreign(const struct weft_module *m);
 
 /* ---- status.c: how programs end ---- */
 void weft__status_text(struct weft_strbuf *b, uint32_t kind, uint32_t code); /* "exit 0", "signal 11 (SIGSEGV)" */

@@ -84,7 +84,7 @@ static void print_text(struct weft_trace *t, const struct weft_counts *n, const 
     printf("inputs    %s\n", weft__commas(buf, n->inputs));
     printf("bytes     %s", weft__commas(buf, weft__trace_disk_bytes(t->dir)));
     printf(" (%s of events)\n", weft__commas(buf, n->stream_bytes));
-    for (size_t i = 0; i < nm; i++) printf("module    %s%s\n", m[i].path, m[i].weft ? "" : " (not built with weft)");
+    for (size_t i = 0; i < nm; i++) printf("module    %s%s\n", m[i].path, weft__is_foreign(&m[i]) ? " (not built with weft)" : "");
     if (n->lost) printf("lost      the disk was full: the end of the run is not known\n");
     weft__strbuf_fini(&command);
 }

@@ -70,16 +70,6 @@ static void show_progress(void *ctx, uint64_t done, uint64_t all) {
     p->shown = true;
 }
 
-/* Libraries that are always outside and known to the runtime need no mention. */
-static bool is_system(const char *name) {
-    static const char *const list[] = {"libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.so", "ld-linux",
-                                       "libgcc_s.so", "libstdc++.so", "libc++.so", "libc++abi.so", "libweft-rt.so",
-                                       "linux-vdso.so", "libresolv.so", "libutil.so"};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (strncmp(name, list[i], strlen(list[i])) == 0) return true;
-    return false;
-}
-
 static void name_foreign(const char *dir, struct weft_strbuf *line) {
     struct weft_trace *t;
     struct weft_module *m;
@@ -89,7 +79,7 @@ static void name_foreign(const char *dir, struct weft_strbuf *line) {
     if (weft__modules_read(t, &m, &n, &err) == 0) {
         for (size_t i = 0; i < n; i++) {
             const char *name = weft__basename(m[i].path);
-            if (m[i].weft || !*name || is_system(name)) continue;
+            if (!weft__is_foreign(&m[i])) continue;
             weft__strbuf_printf(line, "%s%s", named++ ? ", " : "; not built with weft: ", name);
         }
         weft__modules_free(m, n);

@@ -156,3 +156,14 @@ int weft__store_find(const char *name, char **out, struct weft_err *err) {
     *out = real;
     return 0;
 }
+
+bool weft__is_foreign(const struct weft_module *m) {
+    static const char *const known[] = {"libc.so",     "libm.so",      "libpthread.so", "libdl.so",  "librt.so",
+                                        "ld-linux",    "libgcc_s.so",  "libstdc++.so",  "libc++.so", "libc++abi.so",
+                                        "libutil.so",  "libresolv.so", "linux-vdso.so", "libweft-rt.so"};
+    const char *name = weft__basename(m->path);
+    if (m->weft || !*name) return false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strncmp(name, known[i], strlen(known[i])) == 0) return false;
+    return true;
+}

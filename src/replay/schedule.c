@@ -3,7 +3,7 @@
  *
  * Each slot gets one list, sorted by tick: its own items in stream order, and the marks: positions of this slot that
  * edges of other slots wait for. An edge becomes a WAIT here and a mark there, tied by a flag; edges that wait for the
- * same position share mark and flag. Within a tick the own items come first, then the marks; the runtime goes by site.
+ * same position (and step) share mark and flag. Within a tick the own items come first, then the marks; the runtime goes by site.
  *
  * Two walks over the streams. The first counts: own items, bytes of data, marks on each slot. Then everything has its
  * place, and the second fills it in. Own items are sorted already (a clock never goes back). Marks are gathered apart, 24
@@ -29,6 +29,7 @@
 
 #define STEP_BITS 24
 #define STEP_DONE ((1u << STEP_BITS) - 1)
+_Static_assert(WEFT_STEP_MAX < STEP_DONE, "a step does not look like done");
 
 struct mark {
     uint64_t tick, site;
@@ -63,13 +64,11 @@ static struct slot *slot_of(struct build *b, uint32_t slot) {
     return &b->slots[slot];
 }
 
-static bool is_edge(const struct weft_item *i) {
-    return i->kind == WEFT_ITEM_EDGE || i->kind == WEFT_ITEM_EDGE_DONE || i->kind == WEFT_ITEM_EDGE_STEP;
-}
+static bool is_edge(const struct weft_item *i) { return weft__item_is_edge(i->kind); }
+
+/* "reached" is step 0 of a position. */
 static uint64_t step_of(const struct weft_item *i) {
-    if (i->kind == WEFT_ITEM_EDGE) return 0;
-    if (i->kind == WEFT_ITEM_EDGE_DONE) return STEP_DONE;
-    return i->op < STEP_DONE ? i->op : STEP_DONE - 1;
+    return i->kind == WEFT_ITEM_EDGE_DONE ? STEP_DONE : i->kind == WEFT_ITEM_EDGE_STEP ? i->op : 0;
 }
 
 /* Kinds that the runtime has to meet. */

@@ -59,7 +59,7 @@ struct weft_heap {
 };
 
 /* ---- alloc.c. All return NULL when there is no memory; errno is the caller's. One thread per heap at a time. */
-void weft__heap_init(struct weft_heap *h, unsigned slot); /* once per slot: a thread that gets it again goes on with it */
+void weft__heap_init(struct weft_heap *h, unsigned slot); /* once per slot: who gets the slot next goes on with it */
 void *weft__heap_malloc(struct weft_heap *h, size_t size);
 void *weft__heap_calloc(struct weft_heap *h, size_t n, size_t size);
 void *weft__heap_realloc(struct weft_heap *h, void *p, size_t size);  /* size 0 frees, as glibc does */
@@ -81,7 +81,9 @@ __attribute__((noreturn)) void weft__heap_bad(const char *message);
 /* Touch the program's memory, as accesses of the program: src and dst do not overlap. */
 void weft__heap_copy(void *dst, const void *src, size_t n);
 void weft__heap_zero(void *p, size_t n);
-/* Free memory [p, p + n) becomes zero when this returns (its pages go back to the kernel): own it first. */
+/* Free memory [p, p + n), whole units, must be zero when this returns: own it, give its pages back to the kernel
+ * (MADV_DONTNEED) while it is owned. The allocator does not do it itself: a racing access to freed memory has to come
+ * before or after. */
 void weft__heap_release(void *p, size_t n);
 
 /* ---- system calls */

@@ -185,6 +185,14 @@ struct weft_sched_item *weft__gate_input(struct weft_thread *t, int item, int64_
 
 const void *weft__gate_data(const struct weft_sched_item *i) { return weft__file + i->data; }
 
+/* Whether the thread has still to do something that is known. Its items are its own, but only ever go from due to met. */
+static int unfinished(struct weft_thread *o) {
+    if (__atomic_load_n(&o->tls->clock, __ATOMIC_ACQUIRE) < o->final_tick) return 1;
+    for (struct weft_sched_item *i = o->items; i < o->items_end; i++)
+        if (__atomic_load_n(&i->kind, __ATOMIC_ACQUIRE)) return 1;
+    return 0;
+}
+
 /* The process is about to end in this thread: let all others finish their recorded parts first (LEAP 2.5). */
 void weft__gate_finish(struct weft_thread *t) {
     settle(t);
@@ -197,7 +205,7 @@ void weft__gate_finish(struct weft_thread *t) {
             int w = __atomic_load_n(&o->waiting, __ATOMIC_ACQUIRE);
             if (w == 2) continue;
             /* Nothing more is known of it: wherever it is, it has done its part when it is past its last item. */
-            if (o->items == o->items_end && __atomic_load_n(&o->tls->clock, __ATOMIC_ACQUIRE) >= o->final_tick) continue;
+            if (!unfinished(o)) continue;
             busy = 1;
             gated |= w == 1;
         }

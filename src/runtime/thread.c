@@ -23,6 +23,7 @@
 #define STACK_SLOT (256ul << 20)
 #define GUARD 4096ul
 
+WEFT_HIDDEN int weft__threaded; /* a thread was created: streams need order from now on */
 static int slots_lock;
 static uint32_t free_head, free_tail; /* slots in the order in which they became free; links in next_free */
 
@@ -100,6 +101,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
     int was;
     struct weft_thread *t = weft__enter(&was), *c;
     if (!t) return weft__real.pthread_create(th, attr, fn, arg);
+    weft__threaded = 1;
     int r = 0;
     uint32_t slot = 0;
     struct weft_sched_item *it = NULL;

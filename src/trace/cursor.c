@@ -25,11 +25,11 @@ struct weft_cursor_slot {
 
 const char *weft__item_name(uint32_t kind) {
     static const char *const names[] = {
-        [WEFT_ITEM_EDGE] = "edge",     [WEFT_ITEM_EDGE_DONE] = "edge-done", [WEFT_ITEM_EDGE_STEP] = "edge-step", [WEFT_ITEM_INPUT] = "input",
-        [WEFT_ITEM_PART] = "part",     [WEFT_ITEM_START] = "start",         [WEFT_ITEM_EXIT] = "exit",
-        [WEFT_ITEM_MODULE] = "module", [WEFT_ITEM_CRASH] = "crash",         [WEFT_ITEM_VERIFY] = "verify",
-        [WEFT_ITEM_REACHED] = "reached", [WEFT_ITEM_NOTE] = "note",         [WEFT_ITEM_LOST] = "lost",
-        [WEFT_ITEM_SIGNAL] = "signal",
+        [WEFT_ITEM_EDGE] = "edge",       [WEFT_ITEM_EDGE_DONE] = "edge-done", [WEFT_ITEM_EDGE_STEP] = "edge-step",
+        [WEFT_ITEM_INPUT] = "input",     [WEFT_ITEM_PART] = "part",           [WEFT_ITEM_START] = "start",
+        [WEFT_ITEM_EXIT] = "exit",       [WEFT_ITEM_MODULE] = "module",       [WEFT_ITEM_CRASH] = "crash",
+        [WEFT_ITEM_VERIFY] = "verify",   [WEFT_ITEM_REACHED] = "reached",     [WEFT_ITEM_NOTE] = "note",
+        [WEFT_ITEM_LOST] = "lost",       [WEFT_ITEM_SIGNAL] = "signal",
     };
     return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "unknown";
 }
@@ -162,6 +162,10 @@ static int edge(struct weft_cursor *c, struct weft_item *item, struct weft_err *
     item->other_slot = (uint32_t)slot;
     item->other_tick = c->other_tick += tick;
     item->other_site = c->other_site += other_site;
+    if (item->kind != WEFT_ITEM_EDGE_STEP) return 0;
+    if ((r = varint(c, &item->op, err)) < 0) return r;
+    if (item->op > WEFT_STEP_MAX)
+        return BAD(c, off, "an edge after %llu others at one position", (unsigned long long)item->op);
     return 0;
 }
 
@@ -183,9 +187,8 @@ int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft
         c->tick += ticks;
         s->tick = c->tick;
         *item = (struct weft_item){.slot = c->head.slot, .kind = kind, .tick = c->tick, .chunk = c->chunk, .off = off};
-        if (kind == WEFT_ITEM_EDGE || kind == WEFT_ITEM_EDGE_DONE || kind == WEFT_ITEM_EDGE_STEP) {
+        if (weft__item_is_edge(kind)) {
             if ((r = edge(c, item, err)) < 0) return r;
-            if (kind == WEFT_ITEM_EDGE_STEP && (r = varint(c, &item->op, err)) < 0) return r;
             if (s->pending) return BAD(c, off, "an edge stands between the parts of another item");
             return 1;
         }

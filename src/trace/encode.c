@@ -64,8 +64,8 @@ static void append(struct weft_encoder *e, struct weft_encoder_slot *s, const vo
 }
 
 void weft__encode_edge(struct weft_encoder *e, uint32_t slot, uint32_t kind, uint64_t tick, uint64_t site,
-                       uint32_t other_slot, uint64_t other_tick, uint64_t other_site) {
-    uint8_t b[1 + 5 * NUMBER_MAX];
+                       uint32_t other_slot, uint64_t other_tick, uint64_t other_site, uint64_t step) {
+    uint8_t b[1 + 6 * NUMBER_MAX];
     struct weft_encoder_slot *s = open_chunk(e, slot, tick, sizeof b);
     uint32_t n = 0;
     b[n++] = (uint8_t)kind;
@@ -74,6 +74,7 @@ void weft__encode_edge(struct weft_encoder *e, uint32_t slot, uint32_t kind, uin
     n += varint(b + n, other_slot);
     n += svarint(b + n, other_tick - s->other_tick);
     n += svarint(b + n, other_site - s->other_site);
+    if (kind == WEFT_ITEM_EDGE_STEP) n += varint(b + n, step);
     append(e, s, b, n);
     s->tick = tick;
     s->site = site;
@@ -98,7 +99,7 @@ void weft__encode_item(struct weft_encoder *e, uint32_t slot, uint32_t kind, uin
                        const void *data, size_t size) {
     const uint32_t room = 1 + 3 * NUMBER_MAX;
     const uint8_t *p = data;
-    WEFT_CHECK(kind != 0 && kind != WEFT_ITEM_EDGE && kind != WEFT_ITEM_EDGE_DONE && kind != WEFT_ITEM_EDGE_STEP && kind < 256);
+    WEFT_CHECK(kind != 0 && kind < 256 && !weft__item_is_edge(kind));
     while (size > WEFT_CHUNK - HEAD - room) {
         struct weft_encoder_slot *s = open_chunk(e, slot, tick, room + 1);
         uint32_t n = WEFT_CHUNK - s->at - room;

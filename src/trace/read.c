@@ -54,11 +54,18 @@ static int one_string(struct weft_trace *t, const char *what, const struct weft_
     return 0;
 }
 
+static int check_magic(const char *dir, const char *header, size_t size, struct weft_err *err) {
+    uint64_t magic = 0;
+    if (size >= sizeof magic) memcpy(&magic, header, sizeof magic);
+    if (magic == WEFT_HEADER_MAGIC) return 0;
+    return weft__err(err, EBADMSG, "%s: not a trace: its header file was not written by weft", dir);
+}
+
 /* The rules in the order of include/weft/trace.h. */
 static int read_header(struct weft_trace *t, size_t size, struct weft_err *err) {
     struct weft_trace_header h;
-    if (size < 8 || (memcpy(&h.magic, t->strings, 8), h.magic != WEFT_HEADER_MAGIC))
-        return weft__err(err, EBADMSG, "%s: not a trace: its header file was not written by weft", t->dir);
+    int foreign = check_magic(t->dir, t->strings, size, err);
+    if (foreign < 0) return foreign;
     if (size < sizeof h)
         return weft__err(err, EBADMSG, "%s: header: %zu bytes, which is too short (was it truncated?)", t->dir, size);
     memcpy(&h, t->strings, sizeof h);
@@ -226,6 +233,7 @@ int weft__trace_open(const char *dir, struct weft_trace **out, struct weft_err *
     bool recording = is_being_recorded(dir);
     r = part(dir, "header", WEFT_HEADER_MAX, &header, &header_len, err);
     if (r == -ENOENT) weft__err(err, ENOENT, "%s: not a trace (it has no header file)", dir);
+    if (r == 0) r = check_magic(dir, header, header_len, err); /* before its other files are missed */
     if (r < 0) goto out;
     dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dirfd < 0) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #if WEFT_HAVE_LIBDW
+#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #endif
 
@@ -51,6 +52,21 @@ void weft__modules_free(struct weft_module *m, size_t n) {
     free(m);
 }
 
+/* A row of a module's line table. */
+struct row {
+    uint64_t addr; /* as in the file: without the load bias */
+    const char *file;
+    int line;
+    bool end; /* of a sequence: the first address behind it */
+};
+
+/* What was read of one module. */
+struct lines {
+    void *mod;
+    struct row *rows;
+    size_t n;
+};
+
 struct answer {
     uint64_t addr;
     char *text; /* NULL: free place */
@@ -61,6 +77,8 @@ struct weft_symbols {
     size_t n;
     char *cwd;
     void *dwfl;
+    struct lines *lines; /* of the modules that were asked about */
+    size_t nlines, lines_cap;
     struct answer *answers; /* open addressing, a power of two */
     size_t room, used;
 };
@@ -86,18 +104,63 @@ static void *open_dwfl(const struct weft_module *m, size_t n, const char *cwd) {
     return d;
 }
 
+static int by_addr(const void *a, const void *b) {
+    const struct row *x = a, *y = b;
+    if (x->addr != y->addr) return x->addr < y->addr ? -1 : 1;
+    return y->end - x->end;
+}
+
+/* All rows of all units, sorted. libdw would go by .debug_aranges (dwfl_module_getsrc), which clang does not write. */
+static struct lines *load_lines(struct weft_symbols *s, Dwfl_Module *mod) {
+    for (size_t i = 0; i < s->nlines; i++)
+        if (s->lines[i].mod == mod) return &s->lines[i];
+    s->lines = weft__grow(s->lines, &s->lines_cap, s->nlines + 1, sizeof *s->lines);
+    struct lines *t = &s->lines[s->nlines++];
+    *t = (struct lines){.mod = mod};
+    size_t cap = 0;
+    Dwarf_Die *cu = NULL;
+    Dwarf_Addr bias;
+    while ((cu = dwfl_module_nextcu(mod, cu, &bias))) {
+        Dwarf_Lines *lines;
+        size_t n;
+        if (dwarf_getsrclines(cu, &lines, &n) != 0) continue;
+        t->rows = weft__grow(t->rows, &cap, t->n + n, sizeof *t->rows);
+        for (size_t i = 0; i < n; i++) {
+            Dwarf_Line *l = dwarf_onesrcline(lines, i);
+            struct row *r = &t->rows[t->n];
+            Dwarf_Addr addr;
+            if (dwarf_lineaddr(l, &addr) != 0 || dwarf_lineno(l, &r->line) != 0 || dwarf_lineendsequence(l, &r->end) != 0) continue;
+            r->addr = addr;
+            r->file = dwarf_linesrc(l, NULL, NULL);
+            t->n++;
+        }
+    }
+    if (t->n) qsort(t->rows, t->n, sizeof *t->rows, by_addr);
+    return t;
+}
+
 static char *find_line(struct weft_symbols *s, uint64_t addr) {
-    if (!s->dwfl) return NULL;
-    Dwfl_Module *mod = dwfl_addrmodule(s->dwfl, addr);
-    Dwfl_Line *line = mod ? dwfl_module_getsrc(mod, addr) : NULL;
-    int no = 0;
-    const char *file = line ? dwfl_lineinfo(line, NULL, &no, NULL, NULL, NULL) : NULL;
-    if (!file) return NULL;
+    Dwarf_Addr bias;
+    Dwfl_Module *mod = s->dwfl ? dwfl_addrmodule(s->dwfl, addr) : NULL;
+    if (!mod || !dwfl_module_getdwarf(mod, &bias)) return NULL;
+    const struct lines *t = load_lines(s, mod);
+    size_t lo = 0, hi = t->n;
+    while (lo < hi) { /* the first row behind the address */
+        size_t mid = lo + (hi - lo) / 2;
+        if (t->rows[mid].addr <= addr - bias)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    /* Line 0 is code that the compiler made up: the line before says more. */
+    while (lo > 0 && !t->rows[lo - 1].end && t->rows[lo - 1].line == 0) lo--;
+    if (lo == 0 || t->rows[lo - 1].end || !t->rows[lo - 1].file) return NULL;
+    const char *file = t->rows[lo - 1].file;
     /* As a compiler would say it: relative to where the program was started, if it lies below. */
     size_t len = strlen(s->cwd);
     if (len > 1 && strncmp(file, s->cwd, len) == 0 && file[len] == '/') file += len + 1;
     struct weft_strbuf b = {0};
-    weft__strbuf_printf(&b, "%s:%d", file, no);
+    weft__strbuf_printf(&b, "%s:%d", file, t->rows[lo - 1].line);
     return b.s;
 }
 #endif
@@ -120,6 +183,8 @@ void weft__symbols_free(struct weft_symbols *s) {
 #endif
     for (size_t i = 0; i < s->room; i++) free(s->answers[i].text);
     free(s->answers);
+    for (size_t i = 0; i < s->nlines; i++) free(s->lines[i].rows);
+    free(s->lines);
     free(s->cwd);
     free(s);
 }

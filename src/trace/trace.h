@@ -18,6 +18,7 @@
 #define WEFT_RATIO_MAX 4096u
 #define WEFT_RATIO_FREE (64u << 20)
 #define WEFT_HEADER_MAX (64u << 20)
+#define WEFT_STEP_MAX 0xfffffeu   /* edges of one thread at one position */
 #define WEFT_ITEM_MAX 0x80000000u /* bytes of one item, parts joined; one system call moves less than that */
 
 /* ---- read.c: a trace folder, opened ---- */
@@ -71,7 +72,7 @@ struct weft_item {
     uint32_t slot;
     uint32_t kind; /* enum weft_item_kind, or one that this version does not know; never PART: parts are joined */
     uint64_t tick;
-    /* EDGE, EDGE_DONE, EDGE_STEP (op: the step) */
+    /* edges; an EDGE_STEP has its step in op */
     uint64_t site;
     uint32_t other_slot;
     uint64_t other_tick, other_site;
@@ -108,6 +109,9 @@ int weft__cursor_next(struct weft_cursor *c, struct weft_item *item, struct weft
  * gives its next item (1), or 0 when it has no more, and then c->at is how many bytes of c->buf count. */
 int weft__cursor_load(struct weft_cursor *c, struct weft_err *err) WEFT_MUST;
 int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft_err *err) WEFT_MUST;
+static inline bool weft__item_is_edge(uint32_t kind) {
+    return kind == WEFT_ITEM_EDGE || kind == WEFT_ITEM_EDGE_DONE || kind == WEFT_ITEM_EDGE_STEP;
+}
 const char *weft__item_name(uint32_t kind); /* "edge", "input", ...; "unknown" */
 const char *weft__op_name(uint64_t op);     /* of the runtime's operations; NULL for system calls and unknown ones */
 
@@ -150,8 +154,9 @@ struct weft_encoder {
     size_t nslots;
 };
 void weft__encoder_fini(struct weft_encoder *e);
+/* step counts for EDGE_STEP only. */
 void weft__encode_edge(struct weft_encoder *e, uint32_t slot, uint32_t kind, uint64_t tick, uint64_t site,
-                       uint32_t other_slot, uint64_t other_tick, uint64_t other_site);
+                       uint32_t other_slot, uint64_t other_tick, uint64_t other_site, uint64_t step);
 void weft__encode_item(struct weft_encoder *e, uint32_t slot, uint32_t kind, uint64_t tick, uint64_t op,
                        const void *data, size_t size);
 void weft__encode_seal(struct weft_encoder *e); /* every chunk; without it the last of each slot stays open */

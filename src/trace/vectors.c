@@ -1,30 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* LEAP's own form of a trace, as far as edges tell it: for each shared object, which threads had it, one after the other,
- * and how long each of them (LEAP, FSE 2010, section 3: access vectors, with the run lengths of its implementation).
+/* LEAP's own form of a trace, as far as edges tell it: for each shared object the threads that accessed it, in order, with
+ * run lengths (LEAP, FSE 2010, section 3: access vectors): "2*3 1 2" is three accesses by thread 2, one by thread 1, one by
+ * thread 2.
  *
- * LEAP numbers shared variables at compile time and logs every access. weft logs where an object changes hands. So:
+ * LEAP numbers shared variables at compile time and logs every access. weft logs where something passes from one thread to
+ * another. So:
  *
- *   object   a set of sites that were seen to touch the same word: the two ends of an edge between accesses (EDGE_DONE)
- *            name two of them, and such pairs are joined. An edge that only says "reached" tells the site of the taking
- *            thread alone. Calls into the runtime (locks, threads, streams) have no site and are one object together.
- *   run      a thread and its ticks, from where it took the object to where it let go for the next thread: "2:45-77". The
- *            run length is in ticks, where LEAP's is in accesses. "1:-120": had it from some time before; "1:130-": and
- *            kept it.
- *   order    all edges are put into one order that respects every edge and every thread's own order: a thread's edge
- *            comes when the other thread has none left before the tick that it waits for. Any such order gives the same
- *            sequence of runs where edges tie them; a recorded trace always has one. In a damaged trace there may be
- *            circles: they are broken at the lowest slot. */
+ *   access   a position that has an edge, or that an edge waits for to be done. Accesses that the edges did not need are
+ *            not in the trace, and not here.
+ *   object   sites that were seen to touch the same word: the two ends of an edge between accesses (EDGE_DONE) name two of
+ *            them, and such pairs are joined. Like LEAP's, an object is a place in the program, not in memory: the elements
+ *            of an array are one. Calls into the runtime (locks, threads, streams) have no site and are one object.
+ *   order    all accesses are put into one order that respects every edge and every thread's clock: an access comes when
+ *            what it waits for has come. Within a tick a thread's accesses have no known order but that of its own edges.
+ *            Every recorded trace has such an order; in a damaged one there may be circles, which are broken at the lowest
+ *            slot. */
 #include "trace/trace.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct edge {
-    uint64_t tick, site, other_tick, other_site;
-    uint32_t slot, other;
-    uint32_t object; /* index into sites of the object's representative */
+struct event {
+    uint64_t tick, site;
+    uint32_t slot;
+    bool edge; /* has one to wait for; otherwise only others wait for this position */
+    bool out;  /* has its place in the order */
+    /* edges */
     bool done;
+    uint32_t other;
+    uint64_t other_tick, other_site;
+    uint64_t index; /* in the streams */
 };
 
 struct site {
@@ -33,30 +39,69 @@ struct site {
 };
 
 struct table {
-    struct edge *edges;
+    struct event *events; /* by slot, tick, edges first, in stream order */
     size_t n, cap;
     struct site *sites; /* sorted by address, [0] is address 0 */
     size_t nsites;
+    uint32_t top; /* highest slot */
 };
+
+static void add(struct table *v, struct event e) {
+    v->events = weft__grow(v->events, &v->cap, v->n + 1, sizeof *v->events);
+    v->events[v->n++] = e;
+    if (e.slot > v->top) v->top = e.slot;
+    if (e.other > v->top) v->top = e.other;
+}
+
+/* By position; edges before what only others wait for. */
+static int by_position(const void *a, const void *b) {
+    const struct event *x = a, *y = b;
+    if (x->slot != y->slot) return x->slot < y->slot ? -1 : 1;
+    if (x->tick != y->tick) return x->tick < y->tick ? -1 : 1;
+    if (x->site != y->site) return x->site < y->site ? -1 : 1;
+    return y->edge - x->edge;
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct event *x = a, *y = b;
+    if (x->slot != y->slot) return x->slot < y->slot ? -1 : 1;
+    if (x->tick != y->tick) return x->tick < y->tick ? -1 : 1;
+    if (x->edge != y->edge) return x->edge ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
 
 static int load(struct weft_trace *t, struct table *v, struct weft_err *err) {
     struct weft_cursor c;
     struct weft_item i;
+    uint64_t index = 0;
     int r;
     weft__cursor_open(&c, t, 0);
     while ((r = weft__cursor_next(&c, &i, err)) > 0) {
-        if (i.kind != WEFT_ITEM_EDGE && i.kind != WEFT_ITEM_EDGE_DONE && i.kind != WEFT_ITEM_EDGE_STEP) continue;
-        v->edges = weft__grow(v->edges, &v->cap, v->n + 1, sizeof *v->edges);
-        v->edges[v->n++] = (struct edge){.tick = i.tick,
-                                         .site = i.site,
-                                         .other_tick = i.other_tick,
-                                         .other_site = i.other_site,
-                                         .slot = i.slot,
-                                         .other = i.other_slot,
-                                         .done = i.kind == WEFT_ITEM_EDGE_DONE};
+        if (!weft__item_is_edge(i.kind)) continue;
+        bool done = i.kind == WEFT_ITEM_EDGE_DONE;
+        add(v, (struct event){.tick = i.tick,
+                              .site = i.site,
+                              .slot = i.slot,
+                              .edge = true,
+                              .done = done,
+                              .other = i.other_slot,
+                              .other_tick = i.other_tick,
+                              .other_site = i.other_site,
+                              .index = index++});
+        if (done) add(v, (struct event){.tick = i.other_tick, .site = i.other_site, .slot = i.other_slot, .index = index++});
     }
     weft__cursor_close(&c);
-    return r;
+    if (r < 0 || v->n == 0) return r;
+    /* Of a position that others wait for one event is enough, and none if it has edges of its own. */
+    qsort(v->events, v->n, sizeof *v->events, by_position);
+    size_t out = 1;
+    for (size_t k = 1; k < v->n; k++) {
+        const struct event *last = &v->events[out - 1], *e = &v->events[k];
+        if (e->edge || last->slot != e->slot || last->tick != e->tick || last->site != e->site) v->events[out++] = *e;
+    }
+    v->n = out;
+    qsort(v->events, v->n, sizeof *v->events, by_place);
+    return 0;
 }
 
 /* ---- objects ---- */
@@ -76,13 +121,9 @@ static size_t root(struct site *s, size_t i) {
 }
 
 static void find_objects(struct table *v) {
-    size_t cap = 0;
-    v->sites = weft__grow(NULL, &cap, v->n * 2 + 1, sizeof *v->sites);
-    v->sites[v->nsites++] = (struct site){0};
-    for (size_t i = 0; i < v->n; i++) {
-        v->sites[v->nsites++] = (struct site){.addr = v->edges[i].site};
-        if (v->edges[i].done) v->sites[v->nsites++] = (struct site){.addr = v->edges[i].other_site};
-    }
+    v->sites = weft__alloc((v->n + 1) * sizeof *v->sites);
+    v->nsites = 1; /* address 0 */
+    for (size_t i = 0; i < v->n; i++) v->sites[v->nsites++].addr = v->events[i].site;
     qsort(v->sites, v->nsites, sizeof *v->sites, by_addr);
     size_t out = 1;
     for (size_t i = 1; i < v->nsites; i++)
@@ -90,7 +131,7 @@ static void find_objects(struct table *v) {
     v->nsites = out;
     for (size_t i = 0; i < out; i++) v->sites[i].parent = i;
     for (size_t i = 0; i < v->n; i++) {
-        const struct edge *e = &v->edges[i];
+        const struct event *e = &v->events[i];
         if (!e->done || !e->site || !e->other_site) continue;
         size_t a = root(v->sites, find_site(v, e->site)), b = root(v->sites, find_site(v, e->other_site));
         if (a < b)
@@ -98,114 +139,111 @@ static void find_objects(struct table *v) {
         else
             v->sites[a].parent = b;
     }
-    for (size_t i = 0; i < v->n; i++) v->edges[i].object = (uint32_t)root(v->sites, find_site(v, v->edges[i].site));
 }
 
 /* ---- one order ---- */
 struct queue {
-    size_t *list; /* indices of a slot's edges, stream order */
-    size_t n, cap, next;
+    size_t next, end;              /* its events that are still to come; those of one tick may come out of turn */
     uint32_t waiters, next_waiter; /* slots that wait for this one; 0: none */
 };
 
-/* Whether the slot's next edge may come: the other thread has no edge left before the tick waited for. */
-static bool ready(const struct table *v, const struct queue *q, uint32_t slot) {
-    const struct edge *e = &v->edges[q[slot].list[q[slot].next]];
+/* Whether what the edge waits for has come. */
+static bool satisfied(const struct table *v, const struct queue *q, const struct event *e) {
     const struct queue *o = &q[e->other];
-    return e->other == slot || o->next >= o->n || v->edges[o->list[o->next]].tick >= e->other_tick;
+    if (o->next >= o->end || v->events[o->next].tick > e->other_tick) return true;
+    if (v->events[o->next].tick < e->other_tick) return false;
+    if (!e->done) return true;
+    for (size_t i = o->next; i < o->end && v->events[i].tick == e->other_tick; i++)
+        if (v->events[i].site == e->other_site && !v->events[i].out) return false;
+    return true;
 }
 
-static size_t *one_order(const struct table *v, uint32_t top) {
-    size_t *order = weft__alloc((v->n + 1) * sizeof *order), out = 0;
-    struct queue *q = weft__alloc(((size_t)top + 1) * sizeof *q);
-    uint32_t *run = weft__alloc(((size_t)top + 1) * sizeof *run); /* slots to look at: a stack */
-    size_t runs = 0;
-    for (size_t i = 0; i < v->n; i++) {
-        struct queue *s = &q[v->edges[i].slot];
-        s->list = weft__grow(s->list, &s->cap, s->n + 1, sizeof *s->list);
-        s->list[s->n++] = i;
-    }
-    for (uint32_t s = top; s >= 1; s--)
-        if (q[s].n) run[runs++] = s;
-    uint32_t low = 1; /* no slot below has edges left */
-    for (bool force = false; out < v->n; force = false) {
-        uint32_t s;
-        if (runs) {
-            s = run[--runs];
-        } else { /* a circle: the lowest slot goes on */
-            while (q[low].next >= q[low].n) low++;
-            s = low;
-            force = true;
+/* Brings out what can come of the slot's current tick; true if that was anything. *blocked: the thread it waits for. */
+static bool advance(struct table *v, struct queue *q, uint32_t slot, bool force, size_t *order, size_t *out, uint32_t *blocked) {
+    struct queue *s = &q[slot];
+    uint64_t tick = v->events[s->next].tick;
+    bool any = false;
+    *blocked = 0;
+    for (size_t i = s->next; i < s->end && v->events[i].tick == tick; i++) {
+        struct event *e = &v->events[i];
+        if (e->out) continue;
+        if (e->edge && *blocked) continue; /* its edges come in their order */
+        if (e->edge && !force && !satisfied(v, q, e)) {
+            *blocked = e->other;
+            continue;
         }
-        while (q[s].next < q[s].n) {
-            if (!force && !ready(v, q, s)) {
-                struct queue *o = &q[v->edges[q[s].list[q[s].next]].other];
-                q[s].next_waiter = o->waiters;
-                o->waiters = s;
-                break;
+        e->out = true;
+        order[(*out)++] = i;
+        any = true;
+        force = false;
+    }
+    while (s->next < s->end && v->events[s->next].out) s->next++;
+    return any;
+}
+
+static size_t *one_order(struct table *v) {
+    size_t *order = weft__alloc((v->n + 1) * sizeof *order), out = 0;
+    struct queue *q = weft__alloc(((size_t)v->top + 1) * sizeof *q);
+    uint32_t *run = weft__alloc(((size_t)v->top + 1) * sizeof *run); /* slots to look at: a stack */
+    size_t runs = 0;
+    for (size_t i = v->n; i-- > 0;) {
+        struct queue *s = &q[v->events[i].slot];
+        if (!s->end) {
+            s->end = i + 1;
+            run[runs++] = v->events[i].slot;
+        }
+        s->next = i;
+    }
+    while (out < v->n) {
+        bool force = !runs;
+        if (force) { /* a circle: the lowest slot goes on, and all look again */
+            for (uint32_t s = v->top; s >= 1; s--) {
+                q[s].waiters = 0;
+                if (q[s].next < q[s].end) run[runs++] = s;
             }
-            order[out++] = q[s].list[q[s].next++];
-            if (force) { /* as if nobody waited: all look again */
-                runs = 0;
-                for (uint32_t k = top; k >= 1; k--) {
-                    q[k].waiters = 0;
-                    if (q[k].next < q[k].n) run[runs++] = k;
-                }
-                break;
-            }
-            uint32_t waiting = q[s].waiters;
-            q[s].waiters = 0;
+        }
+        uint32_t s = run[--runs], blocked = 0;
+        while (q[s].next < q[s].end) {
+            bool any = advance(v, q, s, force, order, &out, &blocked);
+            force = false;
+            uint32_t waiting = any ? q[s].waiters : 0;
+            if (any) q[s].waiters = 0;
             while (waiting) {
                 uint32_t w = waiting;
                 waiting = q[w].next_waiter;
-                if (ready(v, q, w)) {
-                    run[runs++] = w;
-                } else {
-                    q[w].next_waiter = q[s].waiters;
-                    q[s].waiters = w;
-                }
+                run[runs++] = w;
             }
+            if (blocked && !any) break;
+        }
+        if (q[s].next < q[s].end) {
+            if (blocked == s) continue; /* waits for itself: a circle of one */
+            q[s].next_waiter = q[blocked].waiters;
+            q[blocked].waiters = s;
         }
     }
-    for (uint32_t s = 0; s <= top; s++) free(q[s].list);
     free(q);
     free(run);
     return order;
 }
 
 /* ---- printing ---- */
-struct run {
-    uint32_t thread;
-    bool has_from, has_to;
-    uint64_t from, to;
-};
-
-static void print_run(FILE *out, const struct run *r, int *column) {
-    if (*column > 100) {
-        fputs("\n", out);
-        *column = 0;
-    }
-    *column += fprintf(out, "%s%u:", *column ? " " : "  ", r->thread);
-    if (r->has_from) *column += fprintf(out, "%" PRIu64, r->from);
-    *column += fprintf(out, "-");
-    if (r->has_to) *column += fprintf(out, "%" PRIu64, r->to);
-}
-
-static void print_object(FILE *out, const struct table *v, const size_t *edges, size_t n) {
-    struct run now = {0};
+static void print_vector(FILE *out, const struct table *v, const size_t *events, size_t n) {
     int column = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct edge *e = &v->edges[edges[i]];
-        if (now.thread != e->other) { /* the edge tells of a run that no edge began */
-            if (now.thread) print_run(out, &now, &column);
-            now = (struct run){.thread = e->other};
+    for (size_t i = 0; i < n;) {
+        uint32_t thread = v->events[events[i]].slot;
+        uint64_t run = 0;
+        for (; i < n && v->events[events[i]].slot == thread; i++) {
+            /* Several edges at one position are one access. */
+            const struct event *e = &v->events[events[i]], *last = i ? &v->events[events[i - 1]] : NULL;
+            run += !last || last->slot != thread || last->tick != e->tick || last->site != e->site;
         }
-        now.has_to = true;
-        now.to = e->other_tick;
-        print_run(out, &now, &column);
-        now = (struct run){.thread = e->slot, .has_from = true, .from = e->tick};
+        if (column > 110) {
+            fputs("\n", out);
+            column = 0;
+        }
+        column += fprintf(out, "%s%u", column ? " " : "  ", thread);
+        if (run > 1) column += fprintf(out, "*%" PRIu64, run);
     }
-    print_run(out, &now, &column);
     fputs("\n", out);
 }
 
@@ -213,24 +251,23 @@ int weft__trace_vectors(struct weft_trace *t, FILE *out, struct weft_err *err) {
     struct table v = {0};
     struct weft_module *m = NULL;
     struct weft_symbols *symbols = NULL;
-    size_t nm = 0, *order = NULL, *start = NULL, *sorted = NULL;
+    size_t nm = 0, *order = NULL, *start = NULL, *sorted = NULL, *object = NULL;
     int r = load(t, &v, err);
     if (r == 0) r = weft__modules_read(t, &m, &nm, err);
     if (r < 0) goto out;
     symbols = weft__symbols_new(m, nm, t->cwd);
     find_objects(&v);
-    uint32_t top = 0;
-    for (size_t i = 0; i < v.n; i++) {
-        if (v.edges[i].slot > top) top = v.edges[i].slot;
-        if (v.edges[i].other > top) top = v.edges[i].other;
-    }
-    order = one_order(&v, top);
+    order = one_order(&v);
     /* Group by object, order kept. */
+    object = weft__alloc((v.n + 1) * sizeof *object);
     start = weft__alloc((v.nsites + 2) * sizeof *start);
     sorted = weft__alloc((v.n + 1) * sizeof *sorted);
-    for (size_t i = 0; i < v.n; i++) start[v.edges[i].object + 2]++;
+    for (size_t i = 0; i < v.n; i++) {
+        object[i] = root(v.sites, find_site(&v, v.events[i].site));
+        start[object[i] + 2]++;
+    }
     for (size_t i = 0; i < v.nsites; i++) start[i + 1] += start[i];
-    for (size_t i = 0; i < v.n; i++) sorted[start[v.edges[order[i]].object + 1]++] = order[i];
+    for (size_t i = 0; i < v.n; i++) sorted[start[object[order[i]] + 1]++] = order[i];
     for (size_t o = 0; o < v.nsites; o++) {
         if (start[o] == start[o + 1]) continue;
         const char *last = NULL;
@@ -243,15 +280,16 @@ int weft__trace_vectors(struct weft_trace *t, FILE *out, struct weft_err *err) {
             last = line;
         }
         fputs("\n", out);
-        print_object(out, &v, sorted + start[o], start[o + 1] - start[o]);
+        print_vector(out, &v, sorted + start[o], start[o + 1] - start[o]);
     }
 out:
+    free(object);
     free(sorted);
     free(start);
     free(order);
     weft__symbols_free(symbols);
     weft__modules_free(m, nm);
     free(v.sites);
-    free(v.edges);
+    free(v.events);
     return r;
 }

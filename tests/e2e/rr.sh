@@ -4,10 +4,11 @@
 #
 #   rr.sh SOURCE FOLDER [-r RECORDINGS] [-k REPLAYS] [-n] [-v] [FLAG…] [-- ARG…]
 #
-# Done twice, with a plain and with a verify build (-n: plain only, -v: verify only). For each of R recordings (2):
-# weft check of the trace; one replay whose stdout, stderr and exit status or signal must be the recorded ones, byte for
-# byte; then `weft replay --times K` (3) must say `K of K identical`. Everything is left in FOLDER.dir.FLAGS, which is
-# removed on success; on failure the command that replays the trace is printed.
+# Done twice, with a plain and with a verify build (-n: plain only, -v: verify only). The program must work on its own,
+# without `weft record`. For each of R recordings (2): weft check of the trace; one replay whose stdout, stderr and exit
+# status or signal must be the recorded ones, byte for byte; then `weft replay --times K` (3) must say `K of K
+# identical`. Everything is left in FOLDER.dir.FLAGS, which is removed on success; on failure the command that replays the
+# trace is printed.
 #
 # A line `// FLAGS: …` in the source adds compiler flags, `// STATUS: n…` gives the exit statuses that are right (0; 128
 # plus the signal, as in the shell). stdin is `// STDIN: file` beside the source, or empty.
@@ -45,7 +46,7 @@ ulimit -c 0
 # A run in a shell of its own, so that a fatal signal is a status here and no message of the shell mixes with stderr.
 run() { # OUT ERR COMMAND…
     local out=$1 err=$2; shift 2
-    ( exec timeout --foreground -k 5 "$seconds" "$@" < "$stdin" > "$out" 2> "$err" ) 2> /dev/null
+    ( timeout -k 5 "$seconds" "$@" < "$stdin" > "$out" 2> "$err"; exit $? ) 2> /dev/null
 }
 # stderr without the lines that weft itself says.
 theirs() { grep -a -v '^weft[ :]' "$1" > "$1.theirs"; true; }
@@ -57,6 +58,11 @@ for build in $builds; do
         cat "$folder/$build.log" >&2
         die "$source: does not build ($cc ${flags[*]} ${extra[*]})"
     }
+    run "$program.out" "$program.err" "$program" "$@"; was=$?
+    case $status in *" $was "*) ;; *)
+        tail -n 5 "$program.err" >&2
+        die "$build build of $source on its own ended with $was instead of$status: $program $*" ;;
+    esac
     for ((r = 1; r <= recordings; r++)); do
         trace=$folder/$build.$r
         run "$trace.out" "$trace.err" weft record -o "$trace" -- "$program" "$@"; was=$?

@@ -36,8 +36,8 @@ int main(int argc, char **argv) {
     weft__encode_item(&e, 1, WEFT_ITEM_INPUT, 2, 0, "\3\0\0\0\0\0\0\0abc", 11);
     weft__encode_item(&e, 2, WEFT_ITEM_START, 1, 1, NULL, 0);
     for (int i = 1; i < 6; i++) {
-        weft__encode_edge(&e, 2, WEFT_ITEM_EDGE_DONE, 3 * i, 0x400100, 1, 3 * i, 0x400108);
-        weft__encode_edge(&e, 1, WEFT_ITEM_EDGE, 3 * i + 1, 0x400104, 2, 3 * i + 1, 0);
+        weft__encode_edge(&e, 2, WEFT_ITEM_EDGE_DONE, 3 * i, 0x400100, 1, 3 * i, 0x400108, 0);
+        weft__encode_edge(&e, 1, WEFT_ITEM_EDGE, 3 * i + 1, 0x400104, 2, 3 * i + 1, 0, 0);
     }
     weft__encode_item(&e, 2, WEFT_ITEM_PART, 30, 0, "12345678", 8);
     weft__encode_item(&e, 2, WEFT_ITEM_INPUT, 30, 4111, "rest", 4);

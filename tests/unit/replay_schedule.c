@@ -49,12 +49,12 @@ static void two_threads(void **state) {
     make_small(&e);
     struct view v = build(&e, WEFT_END_SIGNAL, 11);
     assert_int_equal(v.head->slots, 3);
-    assert_int_equal(v.head->flags, 3);
+    assert_int_equal(v.head->flags, 4);
     assert_int_equal(v.head->end_kind, WEFT_END_SIGNAL);
     assert_int_equal(v.head->end_code, 11);
     assert_int_equal(v.head->end_slot, 1);
     struct weft_sched_item *i = items(&v, 1);
-    assert_int_equal(v.slots[1].items, 7);
+    assert_int_equal(v.slots[1].items, 8);
     expect(&i[0], 1, 0, WEFT_S_INPUT, 0);
     assert_int_equal(i[0].item, WEFT_ITEM_START);
     expect(&i[1], 1, 0, WEFT_S_INPUT, 1);
@@ -64,20 +64,23 @@ static void two_threads(void **state) {
     assert_memory_equal(v.s.map + i[2].data + 8, "hello\n", 6);
     expect(&i[3], 2, 0, WEFT_S_REACHED, 0);
     expect(&i[4], 5, 0x400100, WEFT_S_DONE, 1);
-    expect(&i[5], 300, 0, WEFT_S_WAIT, 2);
-    expect(&i[6], 302, 0, WEFT_S_INPUT, 11);
-    assert_int_equal(i[6].item, WEFT_ITEM_CRASH);
+    expect(&i[5], 250, 0x400300, WEFT_S_WAIT, 2);
+    expect(&i[6], 300, 0, WEFT_S_WAIT, 3);
+    expect(&i[7], 302, 0, WEFT_S_INPUT, 11);
+    assert_int_equal(i[7].item, WEFT_ITEM_CRASH);
     assert_int_equal(v.slots[1].final_tick, 302);
     assert_int_equal(v.slots[1].open_end, 1);
     i = items(&v, 2);
-    assert_int_equal(v.slots[2].items, 8);
+    assert_int_equal(v.slots[2].items, 9);
     expect(&i[1], 1, 0, WEFT_S_WAIT, 0);
     expect(&i[2], 9, 0x400200, WEFT_S_WAIT, 1);
-    expect(&i[3], 10, 0, WEFT_S_INPUT, 1); /* its parts joined */
-    assert_int_equal(i[3].size, 14);
-    assert_memory_equal(v.s.map + i[3].data + 8, "hello\n", 6);
-    expect(&i[6], 12, 0, WEFT_S_INPUT, 0);
-    expect(&i[7], 12, 0, WEFT_S_REACHED, 2); /* after the own item of the tick */
+    expect(&i[3], 9, 0x400200, WEFT_S_REACHED, 2); /* after the own item of the tick */
+    assert_int_equal(i[3].size, 1);                /* after the first WAIT there */
+    expect(&i[4], 10, 0, WEFT_S_INPUT, 1);         /* its parts joined */
+    assert_int_equal(i[4].size, 14);
+    assert_memory_equal(v.s.map + i[4].data + 8, "hello\n", 6);
+    expect(&i[7], 12, 0, WEFT_S_INPUT, 0);
+    expect(&i[8], 12, 0, WEFT_S_REACHED, 3);
     assert_int_equal(v.slots[2].final_tick, 12); /* it exited, whatever REACHED says */
     assert_int_equal(v.slots[2].open_end, 0);
     drop(&v, &e);
@@ -87,21 +90,27 @@ static void equal_marks_share_a_flag(void **state) {
     (void)state;
     struct weft_encoder e = {0};
     weft__encode_item(&e, 1, WEFT_ITEM_START, 1, 0, NULL, 0);
-    weft__encode_edge(&e, 2, WEFT_ITEM_EDGE, 3, 0x10, 1, 7, 0x99);
-    weft__encode_edge(&e, 3, WEFT_ITEM_EDGE, 4, 0x20, 1, 7, 0x99);
-    weft__encode_edge(&e, 3, WEFT_ITEM_EDGE_DONE, 4, 0x20, 1, 7, 0x99); /* not the same */
-    weft__encode_edge(&e, 3, WEFT_ITEM_EDGE, 4, 0x20, 1, 6, 0x99);
+    weft__encode_edge(&e, 2, WEFT_ITEM_EDGE, 3, 0x10, 1, 7, 0x99, 0);
+    weft__encode_edge(&e, 3, WEFT_ITEM_EDGE, 4, 0x20, 1, 7, 0x99, 0);
+    weft__encode_edge(&e, 3, WEFT_ITEM_EDGE_DONE, 4, 0x20, 1, 7, 0x99, 0); /* not the same */
+    weft__encode_edge(&e, 3, WEFT_ITEM_EDGE, 4, 0x20, 1, 6, 0x99, 0);
+    weft__encode_edge(&e, 3, WEFT_ITEM_EDGE_STEP, 4, 0x20, 1, 7, 0x99, 2); /* nor this */
+    weft__encode_edge(&e, 2, WEFT_ITEM_EDGE_STEP, 4, 0x20, 1, 7, 0x99, 2); /* but these two are */
     struct view v = build(&e, 0, 0);
-    assert_int_equal(v.head->flags, 3);
+    assert_int_equal(v.head->flags, 4);
     struct weft_sched_item *i = items(&v, 1);
-    assert_int_equal(v.slots[1].items, 4);
+    assert_int_equal(v.slots[1].items, 5);
     expect(&i[1], 6, 0x99, WEFT_S_REACHED, 0);
     expect(&i[2], 7, 0x99, WEFT_S_REACHED, 1);
-    expect(&i[3], 7, 0x99, WEFT_S_DONE, 2);
+    expect(&i[3], 7, 0x99, WEFT_S_REACHED, 2);
+    assert_int_equal(i[3].size, 2);
+    expect(&i[4], 7, 0x99, WEFT_S_DONE, 3);
     expect(items(&v, 2), 3, 0x10, WEFT_S_WAIT, 1);
     expect(items(&v, 3), 4, 0x20, WEFT_S_WAIT, 1);
-    expect(items(&v, 3) + 1, 4, 0x20, WEFT_S_WAIT, 2);
+    expect(items(&v, 3) + 1, 4, 0x20, WEFT_S_WAIT, 3);
     expect(items(&v, 3) + 2, 4, 0x20, WEFT_S_WAIT, 0);
+    expect(items(&v, 3) + 3, 4, 0x20, WEFT_S_WAIT, 2);
+    expect(items(&v, 2) + 1, 4, 0x20, WEFT_S_WAIT, 2);
     assert_int_equal(v.head->end_kind, 0);
     assert_int_equal(v.head->end_slot, 0);
     drop(&v, &e);
@@ -119,8 +128,8 @@ static void final_ticks(void **state) {
     weft__encode_item(&e, 4, WEFT_ITEM_EXIT, 20, 0, NULL, 0);
     weft__encode_item(&e, 4, WEFT_ITEM_START, 21, 1, NULL, 0); /* the slot is used again */
     weft__encode_item(&e, 4, WEFT_ITEM_LOST, 30, 0, NULL, 0);
-    weft__encode_edge(&e, 1, WEFT_ITEM_EDGE, 5, 0, 2, 500, 0x44); /* beyond what thread 2 has logged: it was cut */
-    weft__encode_edge(&e, 1, WEFT_ITEM_EDGE, 6, 0, 9, 3, 0);      /* a thread of which nothing else is known */
+    weft__encode_edge(&e, 1, WEFT_ITEM_EDGE, 5, 0, 2, 500, 0x44, 0); /* beyond what thread 2 has logged: it was cut */
+    weft__encode_edge(&e, 1, WEFT_ITEM_EDGE, 6, 0, 9, 3, 0, 0);      /* a thread of which nothing else is known */
     weft__encode_item(&e, 1, WEFT_ITEM_REACHED, 7, 3, &reached, 8);
     weft__encode_item(&e, 1, WEFT_ITEM_INPUT, 7, 231, &result, 8);
     struct view v = build(&e, WEFT_END_EXIT, 3);
@@ -180,7 +189,7 @@ static void against_the_obvious_way(void **state) {
             m->done = rnd(&s) % 2;
             own[m->slot]++;
             weft__encode_edge(&e, m->slot, m->done ? WEFT_ITEM_EDGE_DONE : WEFT_ITEM_EDGE, m->tick, m->site, m->other, m->otick,
-                              m->osite);
+                              m->osite, 0);
         }
         struct view v = build(&e, 0, 0);
         struct made *sorted = malloc(EDGES * sizeof *sorted);

@@ -31,7 +31,7 @@ static void header_comes_back(void **state) {
 static void small_items(void **state) {
     (void)state;
     static const uint32_t kinds[2][16] = {
-        {WEFT_ITEM_START, WEFT_ITEM_MODULE, WEFT_ITEM_INPUT, WEFT_ITEM_EDGE, WEFT_ITEM_NOTE, 99, WEFT_ITEM_REACHED, WEFT_ITEM_CRASH},
+        {WEFT_ITEM_START, WEFT_ITEM_MODULE, WEFT_ITEM_INPUT, WEFT_ITEM_EDGE_STEP, WEFT_ITEM_EDGE, WEFT_ITEM_NOTE, 99, WEFT_ITEM_REACHED, WEFT_ITEM_CRASH},
         {WEFT_ITEM_START, WEFT_ITEM_EDGE, WEFT_ITEM_EDGE_DONE, WEFT_ITEM_INPUT, WEFT_ITEM_VERIFY, WEFT_ITEM_SIGNAL, WEFT_ITEM_EXIT}};
     struct weft_encoder e = {0};
     struct weft_err err;
@@ -52,6 +52,7 @@ static void small_items(void **state) {
                 assert_int_equal(i.other_tick, 5);
                 assert_int_equal(i.other_site, 0x400100);
             }
+            if (i.kind == WEFT_ITEM_EDGE_STEP) assert_int_equal(i.op, 1);
             if (slot == 2 && i.kind == WEFT_ITEM_INPUT) {
                 assert_int_equal(i.op, 1);
                 assert_int_equal(i.size, 14);
@@ -73,11 +74,12 @@ static void random_item(uint64_t *s, uint32_t slot, uint64_t *tick, struct weft_
     *tick += r % 5 == 0 ? rnd(s) % 1000000 : r % 3;
     *i = (struct weft_item){.slot = slot, .tick = *tick};
     if (r % 7) {
-        i->kind = r & 8 ? WEFT_ITEM_EDGE : WEFT_ITEM_EDGE_DONE;
+        i->kind = r & 8 ? WEFT_ITEM_EDGE : r & 32 ? WEFT_ITEM_EDGE_STEP : WEFT_ITEM_EDGE_DONE;
         i->site = r & 16 ? 0 : rnd(s) >> (rnd(s) % 64);
         i->other_slot = 1 + rnd(s) % WEFT_MAX_SLOT;
         i->other_tick = rnd(s) >> (rnd(s) % 64);
         i->other_site = rnd(s) >> (rnd(s) % 64);
+        if (i->kind == WEFT_ITEM_EDGE_STEP) i->op = rnd(s) % WEFT_STEP_MAX;
         return;
     }
     i->kind = WEFT_ITEM_INPUT;
@@ -124,7 +126,7 @@ static void encode_random(struct weft_encoder *e, uint8_t *data) {
             if (i.kind == WEFT_ITEM_INPUT)
                 weft__encode_item(e, slot, i.kind, i.tick, i.op, i.data, i.size);
             else
-                weft__encode_edge(e, slot, i.kind, i.tick, i.site, i.other_slot, i.other_tick, i.other_site);
+                weft__encode_edge(e, slot, i.kind, i.tick, i.site, i.other_slot, i.other_tick, i.other_site, i.op);
         }
 }
 

@@ -83,14 +83,15 @@ static inline void make_small(struct weft_encoder *e) {
     weft__encode_item(e, 1, WEFT_ITEM_MODULE, 1, 1, &module, sizeof module);
     weft__encode_item(e, 1, WEFT_ITEM_INPUT, 2, 0, input, sizeof input);
     weft__encode_item(e, 2, WEFT_ITEM_START, 1, 1, NULL, 0);
-    weft__encode_edge(e, 2, WEFT_ITEM_EDGE, 1, 0, 1, 2, 0);
-    weft__encode_edge(e, 2, WEFT_ITEM_EDGE_DONE, 9, 0x400200, 1, 5, 0x400100);
+    weft__encode_edge(e, 2, WEFT_ITEM_EDGE, 1, 0, 1, 2, 0, 0);
+    weft__encode_edge(e, 2, WEFT_ITEM_EDGE_DONE, 9, 0x400200, 1, 5, 0x400100, 0);
     weft__encode_item(e, 2, WEFT_ITEM_PART, 10, 0, input, 8);
     weft__encode_item(e, 2, WEFT_ITEM_INPUT, 10, 1, input + 8, 6);
     weft__encode_item(e, 2, WEFT_ITEM_VERIFY, 11, 3, &word, 8);
     weft__encode_item(e, 2, WEFT_ITEM_SIGNAL, 11, 15, "info", 4);
     weft__encode_item(e, 2, WEFT_ITEM_EXIT, 12, 0, NULL, 0);
-    weft__encode_edge(e, 1, WEFT_ITEM_EDGE, 300, 0, 2, 12, 0);
+    weft__encode_edge(e, 1, WEFT_ITEM_EDGE_STEP, 250, 0x400300, 2, 9, 0x400200, 1);
+    weft__encode_edge(e, 1, WEFT_ITEM_EDGE, 300, 0, 2, 12, 0, 0);
     weft__encode_item(e, 1, WEFT_ITEM_NOTE, 301, 0, "note", 4);
     weft__encode_item(e, 1, 99, 301, 5, "later", 5); /* of a later version */
     weft__encode_item(e, 1, WEFT_ITEM_REACHED, 302, 2, &word, 8);

@@ -140,8 +140,7 @@ struct weft_object {
     uint32_t function;  /* kind FUNCTION: which; STACK: whose */
     struct weft_segment *segment;
     uint32_t segments, segment_room;
-    uint32_t *location; /* all locations in it */
-    uint32_t locations, location_room;
+    uint32_t inside, outside; /* exact or partial locations in it, and before or behind it */
 };
 
 #define WEFT_FAR ((int64_t)1 << 40) /* an offset that no object has */
@@ -149,6 +148,7 @@ struct weft_object {
 /* What a pointer may point to: an address in [lo, hi) of an object; hi = lo + 1 if it is known exactly. */
 struct weft_location {
     uint32_t object;
+    uint32_t next; /* in its bucket of the hash table */
     int64_t lo, hi;
 };
 
@@ -168,10 +168,13 @@ struct weft_constraint {
     int64_t offset, size;
 };
 
-/* Pointer arithmetic: adds fixed, plus anything in [0, spread], plus any multiple of step. */
+/* Pointer arithmetic: adds fixed, plus for each part i * stride with 0 <= i < extent / stride, plus any multiple of step. */
 struct weft_gep {
-    int64_t fixed, spread, extent; /* extent: bytes of the array that spread is about; 0: not an array */
-    int64_t step;                  /* 0: none */
+    int64_t fixed, step; /* step 0: none */
+    struct {
+        int64_t stride, extent; /* stride 0: no part */
+        int array;              /* as declared; else bits that are not known */
+    } part[2];
 };
 
 struct weft_node {
@@ -215,6 +218,8 @@ struct weft_points {
     uint32_t objects, object_room;
     struct weft_location *location; /* 0 is not used */
     uint32_t locations, location_room;
+    uint32_t *bucket; /* hash table of locations */
+    uint32_t buckets;
     struct weft_node *node; /* 0 never holds anything */
     uint32_t nodes, node_room;
     struct weft_constraint *constraint; /* 0 is not used */
@@ -234,7 +239,8 @@ struct weft_points {
     uint32_t pendings, pending_room;
     struct weft_map value;    /* LLVM value -> node */
     struct weft_map of;       /* alloca, global, function -> object + 1 */
-    struct weft_map resolved; /* call << 32 | target + 1 */
+    struct weft_map byval;    /* parameter -> location of the callee's copy */
+    struct weft_map resolved; /* pairs that were connected: (call << 32 | object) + 1, or bit 63 and a callback */
     uint64_t *pair;           /* call << 32 | target node of the call graph */
     size_t pairs, pair_room;
     uint32_t *ret, *va;       /* per function: node of the result; object of variable arguments + 1 */
@@ -286,6 +292,8 @@ struct weft_call {
     uint32_t target, targets; /* facts->target[target ..]: node numbers, functions of the module or WEFT_NODE_* */
     uint8_t out;              /* may_call_out */
     uint8_t starts;           /* may start a thread itself (not through a callee in this module) */
+    uint8_t exits;            /* may end the process */
+    uint8_t leaves;           /* ends the calling thread */
 };
 
 struct weft_function {
@@ -316,6 +324,7 @@ struct weft_facts {
 
 int weft__facts_is_runtime(const char *name); /* the pass' own: __weft_... */
 void weft__facts_set(struct weft_facts *facts, LLVMValueRef inst, int which, enum weft_why why);
+void weft__facts_merge(struct weft_facts *facts, LLVMValueRef inst, int which, enum weft_why why); /* ORDERED wins */
 void weft__facts_note_unknown(struct weft_facts *facts, const char *name);
 
 #endif

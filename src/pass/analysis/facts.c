@@ -26,6 +26,12 @@ void weft__facts_set(struct weft_facts *f, LLVMValueRef inst, int which, enum we
     *weft__map_at(&f->why, why_key(inst, which)) = (uint32_t)why + 1;
 }
 
+void weft__facts_merge(struct weft_facts *f, LLVMValueRef inst, int which, enum weft_why why) {
+    uint32_t *w = weft__map_at(&f->why, why_key(inst, which));
+    if (!*w || why == WEFT_WHY_ORDERED || (*w != WEFT_WHY_ORDERED + 1 && (uint32_t)why + 1 > *w))
+        *w = (uint32_t)why + 1;
+}
+
 void weft__facts_note_unknown(struct weft_facts *f, const char *name) {
     for (size_t i = 0; i < f->unknowns; i++)
         if (!strcmp(f->unknown[i], name))
@@ -36,7 +42,7 @@ void weft__facts_note_unknown(struct weft_facts *f, const char *name) {
 
 /* ---- functions and calls ---------------------------------------------------------------------------------------------------- */
 
-static int runtime_name(const char *name) { return !strncmp(name, "__weft_", 7); }
+int weft__facts_is_runtime(const char *name) { return !strncmp(name, "__weft_", 7); }
 
 static void list_functions(struct weft_facts *f) {
     uint32_t room = 0;
@@ -45,7 +51,7 @@ static void list_functions(struct weft_facts *f) {
             continue;
         WEFT_GROW(f->function, f->functions, room);
         f->function[f->functions] =
-            (struct weft_function){.fn = fn, .defined = !LLVMIsDeclaration(fn) && !runtime_name(weft__ir_name(fn))};
+            (struct weft_function){.fn = fn, .defined = !LLVMIsDeclaration(fn) && !weft__facts_is_runtime(weft__ir_name(fn))};
         *weft__map_at(&f->function_of, weft__key(fn)) = ++f->functions;
     }
 }
@@ -95,7 +101,7 @@ static void coarse_call(struct weft_facts *f, struct weft_call *c) {
     const struct weft_external *ext = NULL;
     if (known) {
         const char *name = weft__ir_name(callee);
-        if (runtime_name(name))
+        if (weft__facts_is_runtime(name))
             return;
         ext = weft__external(name);
         if (!ext)
@@ -119,6 +125,8 @@ static int call_touches(struct weft_facts *f, LLVMValueRef call, unsigned arg) {
     unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
     if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetArgOperand(call, arg))) != LLVMPointerTypeKind)
         return 0;
+    if (LLVMIsNull(LLVMGetArgOperand(call, arg)))
+        return 0;
     if (LLVMGetCallSiteEnumAttribute(call, arg + 1, byval))
         return 1;
     if (!LLVMIsAFunction(callee))
@@ -126,7 +134,7 @@ static int call_touches(struct weft_facts *f, LLVMValueRef call, unsigned arg) {
     if (!LLVMIsDeclaration(callee))
         return f->opt.shared_library && !weft__ir_is_local(callee);
     const char *name = weft__ir_name(callee);
-    if (runtime_name(name))
+    if (weft__facts_is_runtime(name))
         return 0;
     const struct weft_external *ext = weft__external(name);
     if (!ext)
@@ -160,8 +168,10 @@ static void coarse(struct weft_facts *f) {
     struct weft_map locals = {0};
     for (uint32_t i = 0; i < f->functions; i++) {
         struct weft_function *fn = &f->function[i];
-        fn->taken = fn->exposed = fn->defined && (!weft__ir_is_local(fn->fn) || address_is_taken(fn->fn));
-        if (fn->taken)
+        int main = !f->opt.shared_library && !strcmp(weft__ir_name(fn->fn), "main");
+        fn->exposed = fn->defined && ((!main && !weft__ir_is_local(fn->fn)) || address_is_taken(fn->fn));
+        fn->taken = fn->exposed || (main && fn->defined);
+        if (fn->exposed)
             weft__graph_edge(&f->graph, f->node_unknown, i);
         if (fn->defined)
             weft__local_find(f->td, fn->fn, &locals);
@@ -190,6 +200,42 @@ static void coarse(struct weft_facts *f) {
     weft__map_fini(&locals);
 }
 
+/* ---- the precise way ---------------------------------------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void precise(struct weft_facts *f) {
+    struct weft_points *p = f->points = weft__points_new(f);
+    weft__points_solve(p);
+    qsort(p->pair, p->pairs, sizeof *p->pair, by_value);
+    f->target = weft__an_alloc(NULL, f->target_room = p->pairs + 1, sizeof *f->target);
+    for (size_t i = 0; i < p->pairs; i++) {
+        struct weft_call *c = &f->call[p->pair[i] >> 32];
+        if (i && p->pair[i] == p->pair[i - 1])
+            continue;
+        if (!c->targets)
+            c->target = (uint32_t)f->targets;
+        c->targets++;
+        f->target[f->targets++] = (uint32_t)p->pair[i];
+    }
+    for (uint32_t o = 0; o < p->objects; o++)
+        if (p->object[o].kind == WEFT_OBJ_FUNCTION && p->object[o].exposed && p->object[o].function != UINT32_MAX &&
+            f->function[p->object[o].function].defined) {
+            f->function[p->object[o].function].exposed = 1;
+            weft__graph_edge(&f->graph, f->node_unknown, p->object[o].function);
+        }
+    for (uint32_t i = 0; i < p->entries; i++)
+        if (p->entry[i].effect == WEFT_EFF_LATER || p->entry[i].effect == WEFT_EFF_ATEXIT)
+            weft__graph_edge(&f->graph, f->node_unknown, p->entry[i].function);
+    f->counts.objects = p->objects;
+    f->counts.locations = p->locations;
+    f->counts.nodes = p->nodes;
+    f->counts.constraints = p->constraints;
+}
+
 /* ---- both ------------------------------------------------------------------------------------------------------------------------ */
 
 struct weft_facts *weft__facts_new(LLVMModuleRef module, const struct weft_facts_options *options) {
@@ -213,11 +259,18 @@ struct weft_facts *weft__facts_new(LLVMModuleRef module, const struct weft_facts
                 *weft__map_at(&f->call_of, weft__key(in)) = (uint32_t)++f->calls;
             }
     }
-    coarse(f);
+    if (f->opt.plan == WEFT_PLAN_ALL)
+        f->opt.coarse = 1;
+    if (f->opt.coarse)
+        coarse(f);
+    else
+        precise(f);
     for (size_t i = 0; i < f->calls; i++)
         for (uint32_t t = 0; t < f->call[i].targets; t++)
             weft__graph_edge(&f->graph, f->call[i].caller, f->target[f->call[i].target + t]);
     weft__graph_scc(&f->graph);
+    if (f->points)
+        weft__threads_classify(f);
     if (f->opt.plan == WEFT_PLAN_SYNC)
         for (size_t i = 0; i < f->why.room; i++)
             if (f->why.key[i])
@@ -233,6 +286,7 @@ struct weft_facts *weft__facts_new(LLVMModuleRef module, const struct weft_facts
 void weft__facts_free(struct weft_facts *f) {
     if (!f)
         return;
+    weft__points_free(f->points);
     weft__graph_fini(&f->graph);
     weft__map_fini(&f->function_of);
     weft__map_fini(&f->call_of);
@@ -361,17 +415,17 @@ void weft__facts_print(const struct weft_facts *f, FILE *out) {
                     continue;
                 LLVMValueRef callee = weft__ir_callee(in);
                 const struct weft_call *c = call_of(f, in);
-                const char *called = LLVMIsAInlineAsm(callee) ? "asm" : weft__ir_name(callee);
+                const char *called = LLVMIsAInlineAsm(callee) ? "asm" : LLVMIsAFunction(callee) ? weft__ir_name(callee) : "?";
                 for (unsigned a = 0, n = LLVMGetNumArgOperands(in); a < n; a++) {
                     if (weft__facts_access(f, in, (int)a) == WEFT_WHY_NOTHING)
                         continue;
-                    fprintf(out, "%s: call %s arg %u ", name, *called ? called : "?", a);
+                    fprintf(out, "%s: call %s arg %u ", name, called, a);
                     print_pointer(f, LLVMGetArgOperand(in, a), out);
                     fprintf(out, " %s\n", weft__why_name(weft__facts_access(f, in, (int)a)));
                 }
                 if (!c)
                     continue;
-                fprintf(out, "%s: call %s%s%s%s", name, *called ? called : "?", c->out ? " out" : "",
+                fprintf(out, "%s: call %s%s%s%s", name, called, c->out ? " out" : "",
                         weft__facts_may_reenter(f, in) ? " reenter" : "", c->starts ? " starts" : "");
                 if (!LLVMIsAFunction(callee)) {
                     fputs(" ->", out);

@@ -19,7 +19,7 @@
  * An access outside of its object is a memory error and is ignored here; plan ALL is for programs that have them. */
 #include "analysis.h"
 
-enum { MAX_LOCATIONS = 160, MAX_SEGMENTS = 96 }; /* per object */
+enum { MAX_INSIDE = 160, MAX_OUTSIDE = 160, MAX_SEGMENTS = 96 }; /* per object */
 
 /* ---- objects and locations ----------------------------------------------------------------------------------------------- */
 
@@ -55,24 +55,53 @@ static void normalise(const struct weft_object *o, int64_t *lo, int64_t *hi) {
     }
 }
 
+static uint32_t bucket_of(const struct weft_points *p, uint32_t object, int64_t lo, int64_t hi) {
+    uint64_t h = ((uint64_t)object * 0x9e3779b97f4a7c15u ^ (uint64_t)lo) * 0xbf58476d1ce4e5b9u;
+    h = (h ^ (h >> 29) ^ (uint64_t)hi) * 0x94d049bb133111ebu;
+    return (uint32_t)(h >> 32) & (p->buckets - 1);
+}
+
+static uint32_t find_location(const struct weft_points *p, uint32_t object, int64_t lo, int64_t hi) {
+    for (uint32_t l = p->bucket[bucket_of(p, object, lo, hi)]; l; l = p->location[l].next)
+        if (p->location[l].object == object && p->location[l].lo == lo && p->location[l].hi == hi)
+            return l;
+    return 0;
+}
+
+static uint32_t new_location(struct weft_points *p, uint32_t object, int64_t lo, int64_t hi) {
+    WEFT_GROW(p->location, p->locations, p->location_room);
+    if (p->locations >= p->buckets) {
+        p->buckets = p->buckets ? 2 * p->buckets : 4096;
+        p->bucket = weft__an_alloc(p->bucket, p->buckets, sizeof *p->bucket);
+        memset(p->bucket, 0, p->buckets * sizeof *p->bucket);
+        for (uint32_t l = 1; l < p->locations; l++) {
+            uint32_t *b = &p->bucket[bucket_of(p, p->location[l].object, p->location[l].lo, p->location[l].hi)];
+            p->location[l].next = *b;
+            *b = l;
+        }
+    }
+    uint32_t *b = &p->bucket[bucket_of(p, object, lo, hi)];
+    p->location[p->locations] = (struct weft_location){object, *b, lo, hi};
+    return *b = p->locations++;
+}
+
 uint32_t weft__points_location(struct weft_points *p, uint32_t object, int64_t lo, int64_t hi) {
     struct weft_object *o = &p->object[object];
     normalise(o, &lo, &hi);
-    for (;;) {
-        for (uint32_t i = 0; i < o->locations; i++) {
-            const struct weft_location *l = &p->location[o->location[i]];
-            if (l->lo == lo && l->hi == hi)
-                return o->location[i];
+    uint32_t l = p->buckets ? find_location(p, object, lo, hi) : 0;
+    if (l)
+        return l;
+    if (lo != -WEFT_FAR || hi != WEFT_FAR) {
+        int out = hi <= 0 || (o->size >= 0 && !o->stride && lo >= o->size);
+        if (out ? o->outside >= MAX_OUTSIDE : o->inside >= MAX_INSIDE) {
+            lo = -WEFT_FAR, hi = WEFT_FAR;
+            if ((l = find_location(p, object, lo, hi)))
+                return l;
+        } else {
+            out ? o->outside++ : o->inside++;
         }
-        if (o->locations < MAX_LOCATIONS || (lo == -WEFT_FAR && hi == WEFT_FAR))
-            break;
-        lo = -WEFT_FAR, hi = WEFT_FAR;
     }
-    WEFT_GROW(p->location, p->locations, p->location_room);
-    p->location[p->locations] = (struct weft_location){object, lo, hi};
-    WEFT_GROW(o->location, o->locations, o->location_room);
-    o->location[o->locations++] = p->locations;
-    return p->locations++;
+    return new_location(p, object, lo, hi);
 }
 
 static uint32_t shifted(struct weft_points *p, uint32_t location, const struct weft_gep *g) {
@@ -90,12 +119,18 @@ static uint32_t shifted(struct weft_points *p, uint32_t location, const struct w
         if (l.hi > hi)
             hi = l.hi;
     }
-    if (g->spread) {
-        /* An array that ends the object may be longer than declared. */
-        if (g->extent && !o->stride && (o->size < 0 || lo + g->extent > o->size - 8))
+    for (int i = 0; i < 2 && g->part[i].stride; i++) {
+        int64_t stride = g->part[i].stride, extent = g->part[i].extent;
+        if (o->stride && stride % o->stride == 0)
+            continue;
+        /* An array that ends the object may be longer than declared. The element size of an allocation is guessed, that of
+         * a variable is not. */
+        int64_t end = o->stride ? o->stride : o->size;
+        int64_t at = o->stride ? ((lo % end) + end) % end : lo;
+        if (g->part[i].array && (!o->stride || o->kind == WEFT_OBJ_HEAP) && (end < 0 || at + extent > end - 8))
             hi = WEFT_FAR;
         else if (hi < WEFT_FAR)
-            hi += g->spread;
+            hi += extent - stride;
     }
     return weft__points_location(p, l.object, lo, hi);
 }
@@ -256,7 +291,7 @@ void weft__points_store(struct weft_points *p, uint32_t pointer, int64_t offset,
 }
 
 void weft__points_shift(struct weft_points *p, uint32_t from, struct weft_gep gep, uint32_t to) {
-    if (!gep.fixed && !gep.spread && !gep.step) {
+    if (!gep.fixed && !gep.part[0].stride && !gep.step) {
         weft__points_copy(p, from, to);
         return;
     }
@@ -422,8 +457,6 @@ static void search(struct weft_points *p, struct wave *w, uint32_t root) {
         do {
             m = w->stack[--w->top];
             w->open[m] = 0;
-            if (m != v)
-                p->node[m].rep = m; /* merged below, when nobody walks their edges any more */
             w->order[w->ordered++] = m;
         } while (m != v);
         w->low[v] = 0; /* marks the end of a component in `order` */

@@ -1,0 +1,17 @@
+; Proves: a global that a thread writes and main reads is ordered.
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_join(i64, ptr)
+; EXPECT: run: store @g ordered
+; EXPECT: main: load @g ordered
+@g = internal global i64 0
+define internal ptr @run(ptr %arg) {
+  store i64 1, ptr @g
+  ret ptr null
+}
+define i32 @main() {
+  %t = alloca i64
+  %a = call i32 @pthread_create(ptr %t, ptr null, ptr @run, ptr null)
+  %v = load i64, ptr @g
+  ret i32 0
+}
