@@ -171,6 +171,14 @@ void weft__gate_miss(struct weft_thread *t, uint64_t site) {
 
 void weft__gate_end(struct weft_thread *t) { settle(t); }
 
+/* Whether the thread has still to do something that is known. Its items are its own, but only ever go from due to met. */
+static int unfinished(struct weft_thread *o) {
+    if (__atomic_load_n(&o->tls->clock, __ATOMIC_ACQUIRE) < o->final_tick) return 1;
+    for (struct weft_sched_item *i = o->items; i < o->items_end; i++)
+        if (__atomic_load_n(&i->kind, __ATOMIC_ACQUIRE)) return 1;
+    return 0;
+}
+
 /* The input that the recording has at this tick. */
 struct weft_sched_item *weft__gate_input(struct weft_thread *t, int item, int64_t op) {
     uint64_t now = t->tls->clock;
@@ -180,18 +188,12 @@ struct weft_sched_item *weft__gate_input(struct weft_thread *t, int item, int64_
             i->kind = 0;
             return i;
         }
+    /* The recording was cut while this thread was in the call: it is known no further. */
+    if (unlikely(!t->open_end && now >= t->final_tick && !unfinished(t))) weft__gate_park(t);
     return NULL;
 }
 
 const void *weft__gate_data(const struct weft_sched_item *i) { return weft__file + i->data; }
-
-/* Whether the thread has still to do something that is known. Its items are its own, but only ever go from due to met. */
-static int unfinished(struct weft_thread *o) {
-    if (__atomic_load_n(&o->tls->clock, __ATOMIC_ACQUIRE) < o->final_tick) return 1;
-    for (struct weft_sched_item *i = o->items; i < o->items_end; i++)
-        if (__atomic_load_n(&i->kind, __ATOMIC_ACQUIRE)) return 1;
-    return 0;
-}
 
 /* The process is about to end in this thread: let all others finish their recorded parts first (LEAP 2.5). */
 void weft__gate_finish(struct weft_thread *t) {

@@ -233,7 +233,7 @@ static inline void own(void *p) {
     /* A tick, and a check, as instrumented code does them. */
     if (unlikely(s->outside) || unlikely(s->clock + 1 >= __atomic_load_n(&s->limit, __ATOMIC_RELAXED)) ||
         unlikely(((uint16_t *)WEFT_TABLE_ADDR)[(uint32_t)(uintptr_t)p >> WEFT_LINE_SHIFT] != s->me))
-        weft__on_rt((void *)own_slow, p);
+        weft__cold((void *)own_slow, p, NULL);
     else
         s->clock++;
 }

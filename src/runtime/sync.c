@@ -34,6 +34,7 @@ static const struct timespec *deadline(struct weft_thread *t, const struct times
     if (!ts) return NULL;
     weft__take(t, ts, sizeof *ts);
     *copy = *ts;
+    weft__tick(t); /* that access is done: the thread may go outside at this tick */
     return copy;
 }
 

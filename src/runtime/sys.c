@@ -149,6 +149,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
     const char *s;
     for (int i = 0; i < 6; i++) b[i] = a[i];
     if (!RECORD) {
+        weft__tick(t);
         struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
         if (!it) weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot, t->tls->clock, weft__sys_name(nr));
         const char *d = weft__gate_data(it), *end = d + it->size;
@@ -208,6 +209,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
             }
             at += room[p.arg];
         }
+    weft__tick(t); /* what was read above is done: now the thread may lose it */
     weft__outside(t);
     long r = raw(nr, b);
     weft__inside(t);
@@ -290,6 +292,7 @@ static long write_out(struct weft_thread *t, long nr, const long b[6], const uns
     struct write_item w = {weft_hash(data, n), 0, 0};
     if (RECORD) {
         w.console = b[0] >= 0 && b[0] < FD_MAX ? console[b[0]] : 0;
+        weft__tick(t);
         weft__outside(t);
         long r = raw(nr, b);
         weft__inside(t);
@@ -297,6 +300,7 @@ static long write_out(struct weft_thread *t, long nr, const long b[6], const uns
         return r;
     }
     struct write_item was;
+    weft__tick(t);
     struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
     if (!it || it->size != 8 + sizeof was)
         weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot,
@@ -355,6 +359,7 @@ static long do_readv(struct weft_thread *t, const long a[6]) {
     for (long i = 0; i < cnt; i++) n += v[i].len;
     unsigned char *buf = bounce(t, n + 16);
     long r;
+    weft__tick(t);
     if (RECORD) {
         struct iov one = {(char *)buf, n};
         weft__outside(t);

@@ -5,13 +5,12 @@
  *
  *   __weft_take_begin(); __weft_take_range(p, n, write); __weft_take_str(s); ... __weft_take_end(); call
  *
- * The position is that of the tick that begin makes. In replay only that tick counts. These functions run on the program's
- * stack and take the same way in both modes; what differs is in slow paths on the runtime's stack. */
+ * The position is that of the tick that begin makes. In replay only that tick counts. */
 #include "alloc.h"
+#include "real.h"
 #include "runtime.h"
 #include "sys.h"
 
-long weft__on_rt(void *fn, ...);
 #define TABLE ((uint16_t *)WEFT_TABLE_ADDR)
 
 #define RANGES 16
@@ -26,27 +25,15 @@ struct group {
 static __thread struct group group __attribute__((tls_model("initial-exec")));
 
 static inline void tick(void) {
-    struct weft_tls *s = &__weft_tls;
-    if (unlikely(++s->clock >= __atomic_load_n(&s->limit, __ATOMIC_RELAXED))) {
-        s->clock--;
-        void weft__tick_on_rt(void);
-        weft__on_rt((void *)weft__tick_on_rt);
-    }
-}
-void weft__tick_on_rt(void) {
     struct weft_thread *t = weft__active();
-    if (t)
-        weft__tick(t);
-    else {
-        __weft_tls.clock++;
-        __weft_tls.limit = WEFT_NEVER;
-    }
+    if (likely(t != NULL)) weft__tick(t);
 }
 
-WEFT_API void __weft_take_begin(void) {
+WEFT_HIDDEN void weft__t_take_begin(void) {
     tick();
     group.n = 0;
 }
+WEFT_WRAP(__weft_take_begin, weft__t_take_begin);
 
 static void add(const void *p, size_t n) {
     if (n && group.n < RANGES) {
@@ -54,18 +41,21 @@ static void add(const void *p, size_t n) {
         group.r[group.n++].n = n;
     }
 }
-WEFT_API void __weft_take_range(const void *p, size_t n, int write) {
+WEFT_HIDDEN void weft__t_take_range(const void *p, size_t n, int write) {
     (void)write;
     add(p, n);
 }
-WEFT_API void __weft_take_str(const char *s) {
+WEFT_WRAP(__weft_take_range, weft__t_take_range);
+WEFT_HIDDEN void weft__t_take_str(const char *s) {
     if (s) add(s, SIZE_MAX);
 }
-WEFT_API void __weft_take_wcs(const char *s) {
+WEFT_WRAP(__weft_take_str, weft__t_take_str);
+WEFT_HIDDEN void weft__t_take_wcs(const char *s) {
     if (s) add(s, SIZE_MAX - 1);
 }
+WEFT_WRAP(__weft_take_wcs, weft__t_take_wcs);
 /* The object that p points into: the whole heap block, else the line. */
-WEFT_API void __weft_take_object(const void *p) {
+WEFT_HIDDEN void weft__t_take_object(const void *p) {
     void *start;
     size_t size;
     if (!p) return;
@@ -74,6 +64,7 @@ WEFT_API void __weft_take_object(const void *p) {
     else
         add(p, 1);
 }
+WEFT_WRAP(__weft_take_object, weft__t_take_object);
 
 /* Whether p may be read: faults must happen in the function that is called, not here. */
 static int readable(uint64_t p) {
@@ -118,17 +109,18 @@ static int owned(const void *p, size_t n) {
     return 1;
 }
 
-WEFT_API void __weft_take_end(void) {
+WEFT_HIDDEN void weft__t_take_end(void) {
     /* In replay there is nothing to do: the tick has waited. */
     if (weft__mode != WEFT_RECORD || !__weft_tls.self) return;
     for (uint32_t i = 0; i < group.n; i++) {
         struct range *r = &group.r[i];
         if (r->n >= SIZE_MAX - 1 || !owned(r->p, r->n)) {
-            weft__on_rt((void *)take_group);
+            take_group();
             return;
         }
     }
 }
+WEFT_WRAP(__weft_take_end, weft__t_take_end);
 
 /* ---- block operations: a tick per block, so that a long one neither keeps others waiting nor starves */
 
@@ -139,14 +131,14 @@ static void take2_slow(const void *d, size_t n, const void *s) {
 }
 static inline void take2(const void *d, const void *s, size_t n) {
     if (weft__mode == WEFT_RECORD && __weft_tls.self && !(owned(d, n) && (!s || owned(s, n))))
-        weft__on_rt((void *)take2_slow, d, n, s);
+        take2_slow(d, n, s);
 }
 
 extern void *(*weft__real_memcpy)(void *, const void *, size_t);
 extern void *(*weft__real_memmove)(void *, const void *, size_t);
 extern void *(*weft__real_memset)(void *, int, size_t);
 
-WEFT_API void *__weft_memcpy(void *d, const void *s, size_t n) {
+WEFT_HIDDEN void *weft__t_memcpy(void *d, const void *s, size_t n) {
     char *a = d;
     const char *b = s;
     do {
@@ -160,7 +152,8 @@ WEFT_API void *__weft_memcpy(void *d, const void *s, size_t n) {
     } while (n);
     return d;
 }
-WEFT_API void *__weft_memmove(void *d, const void *s, size_t n) {
+WEFT_WRAP(__weft_memcpy, weft__t_memcpy);
+WEFT_HIDDEN void *weft__t_memmove(void *d, const void *s, size_t n) {
     char *a = d;
     const char *b = s;
     if (a <= b || a >= b + n) {
@@ -183,7 +176,8 @@ WEFT_API void *__weft_memmove(void *d, const void *s, size_t n) {
         } while (n);
     return d;
 }
-WEFT_API void *__weft_memset(void *d, int c, size_t n) {
+WEFT_WRAP(__weft_memmove, weft__t_memmove);
+WEFT_HIDDEN void *weft__t_memset(void *d, int c, size_t n) {
     char *a = d;
     do {
         size_t k = n < BLOCK ? n : BLOCK;
@@ -195,11 +189,12 @@ WEFT_API void *__weft_memset(void *d, int c, size_t n) {
     } while (n);
     return d;
 }
+WEFT_WRAP(__weft_memset, weft__t_memset);
 
 /* ---- calls of a foreign function that the user wants ordered (-weft-serialize) */
 
 static int serial_lock;
-static void serial_begin_rt(const void *fn) {
+WEFT_HIDDEN void weft__t_serial_begin(const void *fn) {
     int was;
     struct weft_thread *t = weft__enter(&was);
     if (!t) return;
@@ -210,12 +205,12 @@ static void serial_begin_rt(const void *fn) {
     }
     weft__order(t, fn);
 }
-static void serial_end_rt(const void *fn) {
+WEFT_HIDDEN void weft__t_serial_end(const void *fn) {
     int was;
     struct weft_thread *t = weft__enter(&was);
     if (!t) return;
     weft__order(t, fn);
     if (weft__mode == WEFT_RECORD) weft__unlock(&serial_lock);
 }
-WEFT_API void __weft_serial_begin(const void *fn) { weft__on_rt((void *)serial_begin_rt, fn); }
-WEFT_API void __weft_serial_end(const void *fn) { weft__on_rt((void *)serial_end_rt, fn); }
+WEFT_WRAP(__weft_serial_begin, weft__t_serial_begin);
+WEFT_WRAP(__weft_serial_end, weft__t_serial_end);

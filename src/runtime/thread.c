@@ -258,13 +258,14 @@ static int join(pthread_t p, void **ret, int kind, clockid_t clock, const struct
     int was, r = 0;
     void *value = NULL;
     struct weft_thread *t = weft__enter(&was);
+    struct timespec copy;
+    if (t && ts) {
+        weft__take(t, ts, sizeof *ts);
+        copy = *ts;
+        ts = &copy;
+        weft__tick(t);
+    }
     if (!t || weft__mode == WEFT_RECORD) {
-        struct timespec copy;
-        if (t && ts) {
-            weft__take(t, ts, sizeof *ts);
-            copy = *ts;
-            ts = &copy;
-        }
         if (t) weft__outside(t);
         r = kind == 0   ? weft__real.pthread_join(p, &value)
             : kind == 1 ? weft__real.pthread_tryjoin_np(p, &value)

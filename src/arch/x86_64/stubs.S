@@ -73,6 +73,13 @@
         COLD __weft_come_in, weft__enter_come_in
         COLD __weft_go_out, weft__enter_go_out
 
+/* weft__cold_call: as a cold entry, from C on the program's stack (weft__cold in sys.h): calls rdx(rdi, rsi). */
+weft__call_rdx:
+        movq 48(%rsp), %rdx
+        jmp *%rdx
+        COLD weft__cold_call, weft__call_rdx
+        .hidden weft__cold_call
+
 /* While the runtime calls libc (real pthread functions), system calls pass: the selector is 0 on the runtime's stack. */
 /* Wrapped functions: r11 holds the body. Up to six integer arguments; rax and rdx carry the result. */
         .globl weft__switch

@@ -29,6 +29,12 @@ static inline long weft__raw6(long n, long a, long b, long c, long d, long e, lo
 #define WEFT_RAW5(n, a, b, c, d, e) weft__raw6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 #define WEFT_RAW6(n, a, b, c, d, e, f) weft__raw6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
+/* fn(a, b) on the runtime's stack, without so much as a return address on the program's: for calls that only one of record
+ * and replay makes. */
+static inline void weft__cold(void *fn, const void *a, const void *b) {
+    __asm__ volatile("leaq 1f(%%rip), %%rax\n\tjmp weft__cold_call\n1:" : : "D"(a), "S"(b), "d"(fn) : "rax", "r11", "memory", "cc");
+}
+
 static inline void weft__pause(void) { __asm__ volatile("pause"); }
 static inline uint64_t weft__tsc(void) {
     uint32_t lo, hi;

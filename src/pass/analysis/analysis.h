@@ -55,6 +55,7 @@ int weft__set_add(struct weft_set *set, uint32_t x); /* 1: it was not there */
 int weft__set_has(const struct weft_set *set, uint32_t x);
 /* 1: `into` grew. What was not there is added to `fresh` too (may be NULL). */
 int weft__set_union(struct weft_set *into, const struct weft_set *from, struct weft_set *fresh);
+int weft__set_meets(const struct weft_set *a, const struct weft_set *b);
 void weft__set_minus(struct weft_set *a, const struct weft_set *b);
 size_t weft__set_size(const struct weft_set *set);
 void weft__set_fini(struct weft_set *set);
@@ -141,6 +142,7 @@ struct weft_object {
     struct weft_segment *segment;
     uint32_t segments, segment_room;
     uint32_t inside, outside; /* exact or partial locations in it, and before or behind it */
+    uint32_t location;        /* the last one */
 };
 
 #define WEFT_FAR ((int64_t)1 << 40) /* an offset that no object has */
@@ -148,7 +150,8 @@ struct weft_object {
 /* What a pointer may point to: an address in [lo, hi) of an object; hi = lo + 1 if it is known exactly. */
 struct weft_location {
     uint32_t object;
-    uint32_t next; /* in its bucket of the hash table */
+    uint32_t next;    /* in its bucket of the hash table */
+    uint32_t sibling; /* in the same object */
     int64_t lo, hi;
 };
 
@@ -220,6 +223,7 @@ struct weft_points {
     uint32_t locations, location_room;
     uint32_t *bucket; /* hash table of locations */
     uint32_t buckets;
+    struct weft_set absorbed; /* locations that the unknown one stands for: in exposed objects */
     struct weft_node *node; /* 0 never holds anything */
     uint32_t nodes, node_room;
     struct weft_constraint *constraint; /* 0 is not used */

@@ -1078,6 +1078,7 @@ void weft__points_free(struct weft_points *p) {
     free(p->object), free(p->location), free(p->node), free(p->constraint), free(p->gep), free(p->callback);
     free(p->entry), free(p->access), free(p->active), free(p->pending), free(p->pair), free(p->ret), free(p->va);
     free(p->inttoptr), free(p->bucket);
+    weft__set_fini(&p->absorbed);
     weft__map_fini(&p->edge);
     weft__map_fini(&p->value);
     weft__map_fini(&p->of);

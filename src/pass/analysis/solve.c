@@ -12,9 +12,11 @@
  * an array, or was allocated as n * size, is folded: offsets are taken modulo the size of an element. Limits on the number of
  * locations and segments per object keep it finite; beyond them an object loses its fields, not its correctness.
  *
- * The unknown location stands for memory of code outside and for all exposed objects; it is not expanded. Invariants: whoever
- * loads from it gets it; what is stored to it is exposed; an exposed object contains it, and all that an exposed object
- * contains is exposed (weft__build_exposed).
+ * The unknown location stands for memory of code outside and for all exposed objects; it is not expanded, on the contrary:
+ * it takes the place of locations in exposed variables wherever it is met, which is what keeps sets small in programs that
+ * pass things to libraries. Invariants: whoever loads from it gets it; what is stored to it is exposed; an exposed object
+ * contains it, and all that an exposed object contains is exposed (weft__build_exposed). Constants and functions keep their
+ * identity when they are exposed.
  *
  * An access outside of its object is a memory error and is ignored here; plan ALL is for programs that have them. */
 #include "analysis.h"
@@ -68,6 +70,11 @@ static uint32_t find_location(const struct weft_points *p, uint32_t object, int6
     return 0;
 }
 
+/* Does the unknown location stand for it? */
+static int is_unknown(const struct weft_object *o) {
+    return o->kind == WEFT_OBJ_UNKNOWN || (o->exposed && !o->constant && o->kind != WEFT_OBJ_FUNCTION);
+}
+
 static uint32_t new_location(struct weft_points *p, uint32_t object, int64_t lo, int64_t hi) {
     WEFT_GROW(p->location, p->locations, p->location_room);
     if (p->locations >= p->buckets) {
@@ -81,7 +88,8 @@ static uint32_t new_location(struct weft_points *p, uint32_t object, int64_t lo,
         }
     }
     uint32_t *b = &p->bucket[bucket_of(p, object, lo, hi)];
-    p->location[p->locations] = (struct weft_location){object, *b, lo, hi};
+    p->location[p->locations] = (struct weft_location){object, *b, p->object[object].location, lo, hi};
+    p->object[object].location = p->locations;
     return *b = p->locations++;
 }
 
@@ -107,7 +115,9 @@ uint32_t weft__points_location(struct weft_points *p, uint32_t object, int64_t l
 static uint32_t shifted(struct weft_points *p, uint32_t location, const struct weft_gep *g) {
     struct weft_location l = p->location[location];
     const struct weft_object *o = &p->object[l.object];
-    if (o->kind == WEFT_OBJ_UNKNOWN || o->kind == WEFT_OBJ_FUNCTION || (l.lo == -WEFT_FAR && l.hi == WEFT_FAR))
+    if (is_unknown(o))
+        return p->loc_unknown;
+    if (o->kind == WEFT_OBJ_FUNCTION || (l.lo == -WEFT_FAR && l.hi == WEFT_FAR))
         return location;
     if (g->step && !(o->stride && g->step % o->stride == 0))
         return weft__points_location(p, l.object, -WEFT_FAR, WEFT_FAR);
@@ -346,17 +356,17 @@ static void apply(struct weft_points *p, struct weft_constraint c, const struct 
     }
     WEFT_SET_EACH(locations, l) {
         uint32_t object = p->location[l].object;
-        uint8_t kind = p->object[object].kind;
+        int unknown = is_unknown(&p->object[object]);
         int64_t lo, hi;
         switch (c.kind) {
         case WEFT_C_LOAD:
-            if (kind == WEFT_OBJ_UNKNOWN)
+            if (unknown)
                 weft__points_add(p, c.other, p->loc_unknown);
             else if (weft__points_range(p, (uint32_t)l, c.offset, c.size, &lo, &hi))
                 weft__points_copy(p, weft__points_contents(p, object, lo, hi, 0), c.other);
             break;
         case WEFT_C_STORE:
-            if (kind == WEFT_OBJ_UNKNOWN)
+            if (unknown)
                 weft__points_copy(p, c.other, p->exposed);
             else if (!p->object[object].constant && weft__points_range(p, (uint32_t)l, c.offset, c.size, &lo, &hi))
                 weft__points_copy(p, c.other, weft__points_contents(p, object, lo, hi, 1));
@@ -369,8 +379,11 @@ static void apply(struct weft_points *p, struct weft_constraint c, const struct 
             break;
         case WEFT_C_EXPOSE:
             if (!p->object[object].exposed) {
-                p->object[object].exposed = 1;
                 weft__build_exposed(p, object);
+                p->object[object].exposed = 1;
+                for (uint32_t k = p->object[object].location; k && is_unknown(&p->object[object]); k = p->location[k].sibling)
+                    if (k != p->loc_unknown)
+                        weft__set_add(&p->absorbed, k);
             }
             break;
         }
@@ -463,6 +476,15 @@ static void search(struct weft_points *p, struct wave *w, uint32_t root) {
     }
 }
 
+static void absorb(struct weft_points *p, struct weft_node *n) {
+    if (!weft__set_meets(&n->fresh, &p->absorbed))
+        return;
+    weft__set_minus(&n->fresh, &p->absorbed);
+    weft__set_minus(&n->pts, &p->absorbed);
+    if (weft__set_add(&n->pts, p->loc_unknown))
+        weft__set_add(&n->fresh, p->loc_unknown);
+}
+
 static void wave(struct weft_points *p, struct wave *w) {
     wave_room(w, p->nodes);
     w->now++;
@@ -490,6 +512,7 @@ static void wave(struct weft_points *p, struct wave *w) {
         struct weft_node *node = &p->node[n];
         WEFT_CHECK(node->rep == n);
         node->active = 0;
+        absorb(p, node);
         if (!node->fresh.count)
             continue;
         struct weft_set fresh = node->fresh;

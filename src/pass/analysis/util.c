@@ -169,6 +169,18 @@ int weft__set_union(struct weft_set *into, const struct weft_set *from, struct w
     return 1;
 }
 
+int weft__set_meets(const struct weft_set *a, const struct weft_set *b) {
+    for (uint32_t i = 0, j = 0; i < a->count && j < b->count;) {
+        if (a->chunk[i].base < b->chunk[j].base)
+            i++;
+        else if (a->chunk[i].base > b->chunk[j].base)
+            j++;
+        else if (a->chunk[i++].bits & b->chunk[j++].bits)
+            return 1;
+    }
+    return 0;
+}
+
 /* a without b */
 void weft__set_minus(struct weft_set *a, const struct weft_set *b) {
     uint32_t j = 0, w = 0;

@@ -317,10 +317,45 @@ static int listed(const char *list, const char *name) {
     return 0;
 }
 
+/* Functions of libc with a state of their own behind them: calls of a group are ordered among each other. */
+static unsigned hidden_state(const char *name) {
+    static const char *const groups[] = {
+        "rand,srand,random,srandom,initstate,setstate",
+        "drand48,lrand48,mrand48,srand48,seed48,lcong48,erand48,nrand48,jrand48",
+        "localtime,gmtime,ctime,asctime,mktime,localtime_r,gmtime_r,ctime_r,asctime_r,strftime,strptime,tzset,timelocal,timegm,wcsftime",
+        "getenv,secure_getenv,setenv,putenv,unsetenv,clearenv",
+        "strerror,strsignal,setlocale,localeconv,nl_langinfo,newlocale,uselocale",
+        "getopt,getopt_long,getopt_long_only",
+        "tmpnam,tempnam,mktemp,mkstemp,mkostemp,mkdtemp,tmpfile,mkstemp64,tmpfile64",
+        "getpwnam,getpwuid,getgrnam,getgrgid,getpwnam_r,getpwuid_r,getgrnam_r,getgrgid_r,getlogin,ttyname",
+        "gethostbyname,gethostbyaddr,getaddrinfo,getnameinfo,getservbyname,getservbyport,getprotobyname",
+        "atexit,on_exit,__cxa_atexit,at_quick_exit",
+        "dlopen,dlsym,dlclose,dlerror,dladdr",
+        "lgamma,lgammaf,lgammal,gamma",
+        "readdir,readdir64,opendir,closedir,rewinddir,seekdir,telldir,fdopendir",
+        "sysconf,get_nprocs,get_nprocs_conf,getloadavg",
+        "syslog,openlog,closelog,setlogmask,vsyslog",
+        "strtok",
+    };
+    for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (listed(groups[i], name)) return i + 1;
+    return 0;
+}
+
 /* First instruction after a call on its normal way; NULL: none (no return). */
 static LLVMValueRef after(LLVMValueRef call) {
     if (LLVMIsAInvokeInst(call)) return weft__shim_first(weft__shim_normal_edge(call));
     return LLVMGetNextInstruction(call);
+}
+
+/* Whether the runtime defines the function itself; the list is made from its symbols when weft is built. */
+static int interposed(const char *name) {
+    static const char *const names[] = {
+#include "interposed.inc"
+        NULL};
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(names[i], name)) return 1;
+    return 0;
 }
 
 static int is_asm(LLVMValueRef callee) { return LLVMIsAInlineAsm(callee) != NULL; }
@@ -349,13 +384,15 @@ static void call_inst(struct rw *r, LLVMValueRef i) {
                 return;
             }
     }
-    if (external && (!e || e->class != WEFT_EXT_WRAP)) take(r, i, e);
-    int serialize = external && listed(r->o->serialize, name);
+    unsigned group = external ? hidden_state(name) : 0;
+    int serialize = external && !must_tail && (group || listed(r->o->serialize, name));
+    LLVMValueRef object = group ? LLVMConstIntToPtr(i64c(r, group), r->ptr) : callee;
+    LLVMTypeRef t1 = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
     if (serialize) {
-        LLVMTypeRef t1 = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
         at(r, i);
-        LLVMBuildCall2(r->b, t1, function(r, "__weft_serial_begin", t1), &callee, 1, "");
+        LLVMBuildCall2(r->b, t1, function(r, "__weft_serial_begin", t1), &object, 1, "");
     }
+    if (external && !(e && e->class == WEFT_EXT_WRAP && interposed(name))) take(r, i, e);
     if (out && !must_tail) {
         at(r, i);
         call0(r, r->go_out);
@@ -370,9 +407,8 @@ static void call_inst(struct rw *r, LLVMValueRef i) {
         call0(r, r->come_in);
     }
     if (serialize) {
-        LLVMTypeRef t1 = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
         at(r, nx);
-        LLVMBuildCall2(r->b, t1, function(r, "__weft_serial_end", t1), &callee, 1, "");
+        LLVMBuildCall2(r->b, t1, function(r, "__weft_serial_end", t1), &object, 1, "");
     }
     if (reenter || twice || out) tick(r, nx);
 }
