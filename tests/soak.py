@@ -27,6 +27,7 @@ PROGRAMS = os.path.join(TOP, "tests", "programs")
 BUILD = os.path.join(TOP, os.environ.get("BUILD", "build"))
 SOAK = os.path.join(BUILD, "soak")
 BATCH = 10
+LENGTHS = (1, 3, 1, 8, 1)  # times the program's usual number of rounds
 
 # The programs that the claim is about; they come first, and --quick takes only these.
 FIRST = """racey racey-plain sizes unaligned straddle bytes memsizes recursion comparators callbacks dead-stack pool ring
@@ -114,7 +115,7 @@ def one_recording(case, row, options):
     number = row["recordings"]
     trace = os.path.join(SOAK, "traces", case.key.replace("/", "-"))
     shutil.rmtree(trace, ignore_errors=True)
-    command = ["weft", "record", "-o", trace, "--", case.program, str(case.threads)]
+    command = ["weft", "record", "-o", trace, "--", case.program, str(case.threads), "x%d" % LENGTHS[number % len(LENGTHS)]]
     status, out, err = run(command, case.stdin, number % 5 == 4, options.timeout)
     row["recordings"] += 1
     problem = None

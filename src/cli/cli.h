@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The command line: options, messages, exit codes, nothing else. One cmd_*.c per subcommand; each returns the exit
- * status. What goes wrong in weft itself, wrong usage included, is status 125, as with env, nohup and timeout, so that it
- * is not taken for the program's. */
+ * status. What goes wrong in weft itself, wrong usage included, is status 125, as with env, nohup and timeout, so that
+ * it is not taken for the program's. */
 #ifndef WEFT_CLI_H
 #define WEFT_CLI_H
 
@@ -43,8 +43,8 @@ void weft__store_set_latest(const char *trace); /* quietly does nothing if it ca
 /* The folder that the user means; NULL: the latest. New memory. */
 int weft__store_find(const char *name, char **out, struct weft_err *err) WEFT_MUST;
 const char *weft__basename(const char *path);
-/* Code that weft does not order and people may not expect: not built with weft, and none of the C and C++ libraries whose
- * functions the runtime knows. */
+/* Code that weft does not order and people may not expect: not built with weft, and none of the C and C++ libraries
+ * whose functions the runtime knows. */
 bool weft__is_foreign(const struct weft_module *m);
 
 /* ---- status.c: how programs end ---- */

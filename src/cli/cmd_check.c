@@ -14,12 +14,15 @@ int weft__cmd_check(int argc, char **argv) {
     if (weft__asks_help(argc, argv)) return 0;
     if (argc > 1 && argv[1][0] == '-') return weft__usage("check", "there is no option %s", argv[1]);
     if (argc != 2) return weft__usage("check", argc < 2 ? "no trace to check" : "one trace at a time");
-    if (weft__store_find(argv[1], &dir, &err) < 0 || weft__trace_open(dir, &t, &err) < 0 || weft__trace_check(t, &n, &err) < 0) {
+    if (weft__store_find(argv[1], &dir, &err) < 0 || weft__trace_open(dir, &t, &err) < 0 ||
+        weft__trace_check(t, &n, &err) < 0) {
         weft__fail(&err);
         goto out;
     }
     printf("%s: valid: %s items in %s chunks%s\n", argv[1], weft__commas(a, n.items), weft__commas(b, t->chunks),
-           t->recording ? ", still being recorded" : t->has_end ? "" : ", incomplete: the recording was cut short");
+           t->recording ? ", still being recorded"
+           : t->has_end ? ""
+                        : ", incomplete: the recording was cut short");
     ret = weft__flush(0);
 out:
     weft__trace_close(t);

@@ -29,8 +29,7 @@ static void quoted(struct weft_strbuf *b, const char *s) {
     weft__strbuf_puts(b, "'");
 }
 
-static void print_json(struct weft_trace *t, const struct weft_counts *n, const char *status, const struct weft_module *m,
-                       size_t nm) {
+static void print_json(struct weft_trace *t, const struct weft_counts *n, const char *status) {
     struct weft_strbuf b = {0};
     weft__strbuf_puts(&b, "{\n  \"trace\": ");
     weft__strbuf_json(&b, t->dir);
@@ -45,25 +44,25 @@ static void print_json(struct weft_trace *t, const struct weft_counts *n, const 
     weft__strbuf_json(&b, t->cwd);
     weft__strbuf_printf(&b, ",\n  \"time\": %" PRIu64 ",\n  \"status\": ", t->header.start_time);
     weft__strbuf_json(&b, status);
-    if (t->has_end) weft__strbuf_printf(&b, ",\n  \"%s\": %u", t->end.kind == WEFT_END_SIGNAL ? "signal" : "exit", t->end.code);
+    if (t->has_end)
+        weft__strbuf_printf(&b, ",\n  \"%s\": %u", t->end.kind == WEFT_END_SIGNAL ? "signal" : "exit", t->end.code);
     weft__strbuf_printf(&b,
                         ",\n  \"complete\": %s,\n  \"lost\": %s,\n  \"threads\": %" PRIu64 ",\n  \"edges\": %" PRIu64
                         ",\n  \"inputs\": %" PRIu64 ",\n  \"stream_bytes\": %" PRIu64 ",\n  \"bytes\": %" PRIu64
                         ",\n  \"modules\": [",
                         t->has_end ? "true" : "false", n->lost ? "true" : "false", n->threads, n->edges, n->inputs,
                         n->stream_bytes, weft__trace_disk_bytes(t->dir));
-    for (size_t i = 0; i < nm; i++) {
+    for (size_t i = 0; i < t->nmodules; i++) {
         weft__strbuf_puts(&b, i ? ", {\"path\": " : "{\"path\": ");
-        weft__strbuf_json(&b, m[i].path);
-        weft__strbuf_printf(&b, ", \"weft\": %s}", m[i].weft ? "true" : "false");
+        weft__strbuf_json(&b, t->modules[i].path);
+        weft__strbuf_printf(&b, ", \"weft\": %s}", t->modules[i].weft ? "true" : "false");
     }
     weft__strbuf_puts(&b, "]\n}\n");
     fputs(b.s, stdout);
     weft__strbuf_fini(&b);
 }
 
-static void print_text(struct weft_trace *t, const struct weft_counts *n, const char *status, const struct weft_module *m,
-                       size_t nm) {
+static void print_text(struct weft_trace *t, const struct weft_counts *n, const char *status) {
     struct weft_strbuf command = {0};
     char buf[WEFT_NUMBUF], when[64] = "";
     time_t start = (time_t)t->header.start_time;
@@ -84,7 +83,9 @@ static void print_text(struct weft_trace *t, const struct weft_counts *n, const 
     printf("inputs    %s\n", weft__commas(buf, n->inputs));
     printf("bytes     %s", weft__commas(buf, weft__trace_disk_bytes(t->dir)));
     printf(" (%s of events)\n", weft__commas(buf, n->stream_bytes));
-    for (size_t i = 0; i < nm; i++) printf("module    %s%s\n", m[i].path, weft__is_foreign(&m[i]) ? " (not built with weft)" : "");
+    for (size_t i = 0; i < t->nmodules; i++)
+        printf("module    %s%s\n", t->modules[i].path,
+               weft__is_foreign(&t->modules[i]) ? " (not built with weft)" : "");
     if (n->lost) printf("lost      the disk was full: the end of the run is not known\n");
     weft__strbuf_fini(&command);
 }
@@ -94,9 +95,7 @@ int weft__cmd_info(int argc, char **argv) {
     bool json = false;
     struct weft_err err;
     struct weft_trace *t = NULL;
-    struct weft_module *m = NULL;
     struct weft_strbuf status = {0};
-    size_t nm = 0;
     char *dir = NULL;
     int ret = WEFT_FAILED;
     if (weft__asks_help(argc, argv)) return 0;
@@ -108,16 +107,15 @@ int weft__cmd_info(int argc, char **argv) {
     if (argc - optind > 1) return weft__usage("info", "one trace at a time");
     struct weft_counts counts;
     if (weft__store_find(argv[optind], &dir, &err) < 0 || weft__trace_open(dir, &t, &err) < 0 ||
-        weft__trace_check(t, &counts, &err) < 0 || weft__modules_read(t, &m, &nm, &err) < 0) {
+        weft__trace_check(t, &counts, &err) < 0) {
         weft__fail(&err);
         goto out;
     }
     status_text(t, &status);
-    (json ? print_json : print_text)(t, &counts, status.s, m, nm);
+    (json ? print_json : print_text)(t, &counts, status.s);
     ret = weft__flush(0);
 out:
     weft__strbuf_fini(&status);
-    weft__modules_free(m, nm);
     weft__trace_close(t);
     free(dir);
     return ret;

@@ -70,39 +70,29 @@ static void show_progress(void *ctx, uint64_t done, uint64_t all) {
     p->shown = true;
 }
 
-static void name_foreign(const char *dir, struct weft_strbuf *line) {
-    struct weft_trace *t;
-    struct weft_module *m;
-    struct weft_err err;
-    size_t n, named = 0;
-    if (weft__trace_open(dir, &t, &err) < 0) return;
-    if (weft__modules_read(t, &m, &n, &err) == 0) {
-        for (size_t i = 0; i < n; i++) {
-            const char *name = weft__basename(m[i].path);
-            if (!weft__is_foreign(&m[i])) continue;
-            weft__strbuf_printf(line, "%s%s", named++ ? ", " : "; not built with weft: ", name);
-        }
-        weft__modules_free(m, n);
-    }
-    weft__trace_close(t);
-}
-
-static void summary(const char *name, const char *dir, const struct weft_counts *n) {
+static void summary(const char *name, const struct weft_trace *t, const struct weft_counts *n) {
     char a[WEFT_NUMBUF], b[WEFT_NUMBUF], c[WEFT_NUMBUF], d[WEFT_NUMBUF];
     struct weft_strbuf line = {0};
+    size_t foreign = 0;
     weft__strbuf_printf(&line, "recorded %s: %s thread%s, %s edge%s, %s input%s, %s", name, weft__commas(a, n->threads),
                         n->threads == 1 ? "" : "s", weft__commas(b, n->edges), n->edges == 1 ? "" : "s",
-                        weft__commas(c, n->inputs), n->inputs == 1 ? "" : "s", weft__bytes(d, weft__trace_disk_bytes(dir)));
-    name_foreign(dir, &line);
+                        weft__commas(c, n->inputs), n->inputs == 1 ? "" : "s",
+                        weft__bytes(d, weft__trace_disk_bytes(t->dir)));
+    for (size_t i = 0; i < t->nmodules; i++)
+        if (weft__is_foreign(&t->modules[i]))
+            weft__strbuf_printf(&line, "%s%s",
+                                foreign++ ? ", " : "; not built with weft: ", weft__basename(t->modules[i].path));
     weft__warn("%s", line.s);
     weft__strbuf_fini(&line);
 }
 
 int weft__cmd_record(int argc, char **argv) {
-    static const struct option options[] = {{"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option options[] = {
+        {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
     const char *dir_option = NULL;
     struct weft_err err;
     struct weft_schedule control = {.fd = -1};
+    struct weft_trace *t = NULL;
     char *program = NULL, *dir = NULL, *cwd = NULL, **env = NULL;
     struct weft_strbuf streams = {0};
     int lock = -1, status = WEFT_FAILED;
@@ -174,10 +164,13 @@ int weft__cmd_record(int argc, char **argv) {
     struct weft_counts counts;
     struct progress progress = {.tty = isatty(2)};
     clock_gettime(CLOCK_MONOTONIC, &progress.start);
-    int r = weft__trace_seal(dir, kind, code, show_progress, &progress, &counts, &err);
+    int r = weft__trace_open(dir, &t, &err);
+    if (r == 0) r = weft__trace_seal(t, kind, code, show_progress, &progress, &counts, &err);
     if (progress.shown) fprintf(stderr, "\r\033[K");
     if (r < 0) {
         weft__warn("the program ended, but its trace cannot be closed: %s", err.text);
+        if (r != -EBADMSG)
+            status = weft__status_repeat(kind, code); /* the disk is full; what there is can be replayed */
         goto out;
     }
     control.control->message[sizeof control.control->message - 1] = 0;
@@ -185,10 +178,11 @@ int weft__cmd_record(int argc, char **argv) {
         weft__warn("%s", control.control->message);
         goto out;
     }
-    summary(name, dir, &counts);
+    summary(name, t, &counts);
     if (control.control->log_full)
-        weft__warn("%s: the disk was full (%s): the program went on, but of what it did after %s of events nothing is known",
-                   name, strerror((int)control.control->log_full), weft__bytes((char[WEFT_NUMBUF]){0}, counts.stream_bytes));
+        weft__warn(
+            "%s: the disk was full (%s): the program went on, but of what it did after %s of events nothing is known",
+            name, strerror((int)control.control->log_full), weft__bytes((char[WEFT_NUMBUF]){0}, counts.stream_bytes));
     if (counts.threads == 0)
         weft__warn("%s: nothing was recorded: the program ended before weft's runtime started", name);
     weft__schedule_fini(&control);
@@ -196,6 +190,7 @@ int weft__cmd_record(int argc, char **argv) {
     lock = -1;
     status = weft__status_repeat(kind, code);
 out:
+    weft__trace_close(t);
     if (lock >= 0) close(lock);
     weft__schedule_fini(&control);
     weft__strbuf_fini(&streams);

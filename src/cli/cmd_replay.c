@@ -29,7 +29,7 @@ static char *with_lines(const char *message, struct weft_symbols *s) {
 }
 
 /* NULL: this run was the recorded one. Otherwise what was different; new memory. */
-static char *judge(struct weft_trace *t, const struct weft_control *c, int wait_status, struct weft_symbols *symbols) {
+static char *judge(struct weft_trace *t, const struct weft_control *c, int wait_status) {
     struct weft_strbuf b = {0};
     uint32_t kind, code;
     weft__status_of(wait_status, &kind, &code);
@@ -37,9 +37,11 @@ static char *judge(struct weft_trace *t, const struct weft_control *c, int wait_
         char message[sizeof c->message];
         memcpy(message, c->message, sizeof message);
         message[sizeof message - 1] = 0;
+        struct weft_symbols *symbols = weft__symbols_new(t);
         char *text = with_lines(message, symbols);
         weft__strbuf_printf(&b, "%s: %s", t->dir, text);
         free(text);
+        weft__symbols_free(symbols);
         return b.s;
     }
     if (t->has_end && (kind != t->end.kind || code != t->end.code)) {
@@ -65,10 +67,7 @@ int weft__cmd_replay(int argc, char **argv) {
     bool say = false;
     struct weft_err err;
     struct weft_trace *t = NULL;
-    struct weft_module *modules = NULL;
-    struct weft_symbols *symbols = NULL;
     struct weft_schedule schedule = {.fd = -1};
-    size_t nmodules = 0;
     char *dir = NULL;
     int status = WEFT_FAILED;
 
@@ -93,21 +92,23 @@ int weft__cmd_replay(int argc, char **argv) {
         weft__warn("%s: is still being recorded", t->dir);
         goto out;
     }
-    if (weft__modules_read(t, &modules, &nmodules, &err) < 0 || weft__program_unchanged(t, modules, nmodules, &err) < 0 ||
-        weft__replay_schedule(t, &schedule, &err) < 0) {
+    if (weft__replay_schedule(t, &schedule, &err) < 0 || weft__program_unchanged(t, &err) < 0) {
         weft__fail(&err);
         goto out;
     }
-    if (t->has_end && (schedule.counts.edges != t->end.edges || schedule.counts.inputs != t->end.inputs ||
-                       schedule.counts.threads != t->end.threads || schedule.counts.stream_bytes != t->end.stream_bytes)) {
+    if (t->has_end &&
+        (schedule.counts.edges != t->end.edges || schedule.counts.inputs != t->end.inputs ||
+         schedule.counts.threads != t->end.threads || schedule.counts.stream_bytes != t->end.stream_bytes)) {
         weft__warn("%s: a piece of its streams is missing (weft check tells more)", t->dir);
         goto out;
     }
     if (schedule.counts.threads == 0) {
-        weft__warn("%s: there is nothing in it to replay", t->dir);
+        bool killed = t->has_end && t->end.kind == WEFT_END_SIGNAL && schedule.counts.items == 0;
+        weft__warn("%s: there is nothing in it to replay%s", t->dir,
+                   killed ? ": the program was killed before it began" : "");
+        if (killed) status = weft__status_repeat(t->end.kind, t->end.code);
         goto out;
     }
-    symbols = weft__symbols_new(modules, nmodules, t->cwd);
     struct weft_launch launch = {
         .program = t->program,
         .cwd = t->cwd,
@@ -134,7 +135,7 @@ int weft__cmd_replay(int argc, char **argv) {
             free(first);
             goto out;
         }
-        char *why = judge(t, schedule.control, wait_status, symbols);
+        char *why = judge(t, schedule.control, wait_status);
         identical += !why;
         if (!why || first)
             free(why);
@@ -147,6 +148,8 @@ int weft__cmd_replay(int argc, char **argv) {
     }
     if (say) fprintf(stderr, "%lu of %lu identical\n", identical, times);
     if (identical < times) goto out;
+    if (schedule.counts.lost)
+        weft__warn("%s: the disk was full while it was recorded; it was replayed up to the last known event", t->dir);
     if (!t->has_end) {
         weft__warn("%s: the recording was cut short; it was replayed up to its last event", t->dir);
         status = 0;
@@ -154,9 +157,7 @@ int weft__cmd_replay(int argc, char **argv) {
         status = weft__status_repeat(t->end.kind, t->end.code);
     }
 out:
-    weft__symbols_free(symbols);
     weft__schedule_fini(&schedule);
-    weft__modules_free(modules, nmodules);
     weft__trace_close(t);
     free(dir);
     return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* weft rm: removes traces, and nothing but traces: files that weft did not put there stay, and their folder with them. */
+/* weft rm: removes traces, and nothing but traces: files that weft did not put there stay, and their folder with them.
+ */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -11,13 +12,16 @@
 #include <unistd.h>
 
 /* header goes last: until then the folder is a trace that can be removed again. */
-static const char *const files[] = {"end", "end.tmp", "streams", "streams.zst", "streams.zst.tmp", "header.tmp", "header"};
+static const char *const files[] = {"end",        "end.tmp", "streams", "streams.zst", "streams.zst.tmp",
+                                    "header.tmp", "header"};
 
 static int remove_trace(const char *dir, struct weft_err *err) {
     struct stat st;
     int r = 0;
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return weft__err(err, errno, "%s: %s", dir, errno == ENOTDIR ? "not a trace (a trace is a folder)" : strerror(errno));
+    if (fd < 0)
+        return weft__err(err, errno, "%s: %s", dir,
+                         errno == ENOTDIR ? "not a trace (a trace is a folder)" : strerror(errno));
     int header = openat(fd, "header", O_RDONLY | O_CLOEXEC);
     if (header < 0) {
         r = weft__err(err, ENOENT, "%s: not a trace (it has no header file)", dir);

@@ -22,7 +22,9 @@ static const struct command *find(const char *name) {
     return NULL;
 }
 
-static void print_usage(FILE *f, const struct command *c) { fprintf(f, "usage: weft %s%s%s\n", c->name, *c->args ? " " : "", c->args); }
+static void print_usage(FILE *f, const struct command *c) {
+    fprintf(f, "usage: weft %s%s%s\n", c->name, *c->args ? " " : "", c->args);
+}
 
 static void print_help(FILE *f) {
     fprintf(f, "usage: weft COMMAND [ARGUMENT...]\n\n"
@@ -33,9 +35,11 @@ static void print_help(FILE *f) {
         fprintf(f, "  weft %-38s %s\n", left, commands[i].text);
     }
     fprintf(f, "  weft %-38s %s\n\n", "--version", "print the version");
-    fprintf(f, "Programs are built with weft-cc or weft-c++ in place of cc and c++. A TRACE is a folder, or the name of one\n"
-               "in the trace directory ($WEFT_TRACE_DIR, else $XDG_DATA_HOME/weft, else ~/.local/share/weft); without one,\n"
-               "the latest is meant. weft's own failures end in status 125.\n");
+    fprintf(
+        f,
+        "Programs are built with weft-cc or weft-c++ in place of cc and c++. A TRACE is a folder, or the name of one\n"
+        "in the trace directory ($WEFT_TRACE_DIR, else $XDG_DATA_HOME/weft, else ~/.local/share/weft); without one,\n"
+        "the latest is meant. weft's own failures end in status 125.\n");
 }
 
 int weft__usage(const char *command, const char *fmt, ...) {

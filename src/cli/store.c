@@ -40,7 +40,8 @@ static int make_dirs(const char *path, struct weft_err *err) {
         char c = *s;
         if (c && c != '/') continue;
         *s = 0;
-        if (mkdir(p, 0777) < 0 && errno != EEXIST) r = weft__err(err, errno, "%s: cannot make the folder: %s", p, strerror(errno));
+        if (mkdir(p, 0777) < 0 && errno != EEXIST)
+            r = weft__err(err, errno, "%s: cannot make the folder: %s", p, strerror(errno));
         *s = c;
         if (!c) break;
     }
@@ -55,7 +56,9 @@ static unsigned long highest(const char *store, const char *program) {
     DIR *d = opendir(store);
     if (!d) return 0;
     for (struct dirent *e; (e = readdir(d));) {
-        if (strncmp(e->d_name, program, len) != 0 || e->d_name[len] != '-' || !isdigit((unsigned char)e->d_name[len + 1])) continue;
+        if (strncmp(e->d_name, program, len) != 0 || e->d_name[len] != '-' ||
+            !isdigit((unsigned char)e->d_name[len + 1]))
+            continue;
         char *end;
         errno = 0;
         unsigned long n = strtoul(e->d_name + len + 1, &end, 10);
@@ -158,9 +161,9 @@ int weft__store_find(const char *name, char **out, struct weft_err *err) {
 }
 
 bool weft__is_foreign(const struct weft_module *m) {
-    static const char *const known[] = {"libc.so",     "libm.so",      "libpthread.so", "libdl.so",  "librt.so",
-                                        "ld-linux",    "libgcc_s.so",  "libstdc++.so",  "libc++.so", "libc++abi.so",
-                                        "libutil.so",  "libresolv.so", "linux-vdso.so", "libweft-rt.so"};
+    static const char *const known[] = {"libc.so",    "libm.so",      "libpthread.so", "libdl.so",     "librt.so",
+                                        "ld-linux",   "libgcc_s.so",  "libstdc++.so",  "libc++.so",    "libc++abi.so",
+                                        "libutil.so", "libresolv.so", "linux-vdso.so", "libweft-rt.so"};
     const char *name = weft__basename(m->path);
     if (m->weft || !*name) return false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Starts a program for recording or replay, so that it finds the same world in both: no address-space randomisation, the
- * same environment, stack limit and AT_RANDOM bytes, no vDSO (its clock would go past the runtime), and the control file
- * at WEFT_CONTROL_FD.
+/* Starts a program for recording or replay, so that it finds the same world in both: no address-space randomisation,
+ * the same environment, stack limit and AT_RANDOM bytes, no vDSO (its clock would go past the runtime), and the control
+ * file at WEFT_CONTROL_FD.
  *
  * The program is traced from its exec to its first instruction, only to change three words on its new stack; then it is
  * let go and runs by itself. The child reports what fails before exec through a pipe that exec closes.
@@ -86,17 +86,19 @@ static int explain(const struct weft_launch *l, const struct failure *f, struct 
     case STEP_STDIO: return weft__err(err, f->error, "/dev/null: %s", why);
     case STEP_CWD: return weft__err(err, f->error, "%s: %s", l->cwd, why);
     case STEP_STACK:
-        return weft__err(err, f->error, "the stack limit of the recorded run, %llu bytes, is not allowed here: %s (see ulimit -s)",
+        return weft__err(err, f->error,
+                         "the stack limit of the recorded run, %llu bytes, is not allowed here: %s (see ulimit -s)",
                          (unsigned long long)l->stack_limit, why);
     case STEP_PERSONALITY:
-        return weft__err(err, f->error,
-                         "address-space randomisation cannot be switched off here: personality: %s (in a container, allow "
-                         "it: --security-opt seccomp=unconfined)",
-                         why);
+        return weft__err(
+            err, f->error,
+            "address-space randomisation cannot be switched off here: personality: %s (in a container, allow "
+            "it: --security-opt seccomp=unconfined)",
+            why);
     case STEP_TRACE:
-        return weft__err(err, f->error,
-                         "the program cannot be prepared: ptrace: %s (is weft itself being traced, or a sandbox in the way?)",
-                         why);
+        return weft__err(
+            err, f->error,
+            "the program cannot be prepared: ptrace: %s (is weft itself being traced, or a sandbox in the way?)", why);
     case STEP_EXEC: break;
     }
     return weft__err(err, f->error, "%s: cannot be started: %s", l->program, why);
@@ -157,27 +159,29 @@ static pid_t wait_for(pid_t pid, int *status) {
     return r;
 }
 
-/* From fork to the first instruction. */
-static int start(const struct weft_launch *l, pid_t pid, int pipe, struct weft_err *err) {
-    int status;
+/* From fork to the first instruction. 1: somebody killed it on the way, and that is its *status. */
+static int start(const struct weft_launch *l, pid_t pid, int pipe, int *status, struct weft_err *err) {
     for (;;) {
-        if (wait_for(pid, &status) < 0) return weft__err(err, errno, "waitpid: %s", strerror(errno));
-        if (!WIFSTOPPED(status)) break;
-        if (WSTOPSIG(status) == SIGTRAP) {
+        if (wait_for(pid, status) < 0) return weft__err(err, errno, "waitpid: %s", strerror(errno));
+        if (!WIFSTOPPED(*status)) break;
+        if (WSTOPSIG(*status) == SIGTRAP) {
             int r = prepare(l, pid, err);
             if (r == 0 && ptrace(PTRACE_DETACH, pid, 0, 0) < 0)
                 r = weft__err(err, errno, "the program cannot be let go: ptrace: %s", strerror(errno));
-            if (r < 0) {
-                kill(pid, SIGKILL);
-                wait_for(pid, &status);
-            }
+            if (r == 0) return 0;
+            /* Killed meanwhile, it cannot be prepared, and that is all right; otherwise we do it. */
+            bool gone = waitpid(pid, status, WNOHANG) == pid;
+            if (gone) return 1;
+            kill(pid, SIGKILL);
+            wait_for(pid, status);
             return r;
         }
         /* Another signal came first: it is the program's. */
-        ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(status));
+        ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(*status));
     }
     struct failure f;
     if (read(pipe, &f, sizeof f) == sizeof f) return explain(l, &f, err);
+    if (WIFSIGNALED(*status)) return 1;
     return weft__err(err, ECHILD, "%s: ended before it started", l->program);
 }
 
@@ -227,8 +231,9 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     }
     sigprocmask(SIG_SETMASK, &mask, NULL);
 
-    r = start(l, pid, pipe[0], err);
+    r = start(l, pid, pipe[0], status, err);
     if (r == 0 && wait_for(pid, status) < 0) r = weft__err(err, errno, "waitpid: %s", strerror(errno));
+    if (r > 0) r = 0;
     running = 0;
     for (size_t i = 0; i < HANDLED; i++) sigaction(handled[i], &old[i], NULL);
     if (interrupted) {

@@ -55,7 +55,8 @@ int weft__program_read(const char *path, struct weft_program *out, struct weft_e
     }
     char start[2] = "";
     if (read_exact(fd, start, 2, 0) && start[0] == '#' && start[1] == '!') {
-        r = weft__err(err, ENOEXEC, "%s: a script, not a program built with weft: name the program that it starts", path);
+        r = weft__err(err, ENOEXEC, "%s: a script, not a program built with weft: name the program that it starts",
+                      path);
         goto out;
     }
     if (!read_exact(fd, &e, sizeof e, 0) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0) {
@@ -112,7 +113,8 @@ int weft__program_find(const char *name, char **out, struct weft_err *err) {
     for (;;) {
         size_t n = strcspn(path, ":");
         struct weft_strbuf b = {0};
-        weft__strbuf_printf(&b, "%.*s%s%s", (int)n, path, n ? "/" : "", name); /* an empty entry is the working directory */
+        weft__strbuf_printf(&b, "%.*s%s%s", (int)n, path, n ? "/" : "",
+                            name); /* an empty entry is the working directory */
         if (is_program(b.s)) {
             *out = absolute(b.s);
             weft__strbuf_fini(&b);
@@ -134,32 +136,34 @@ int weft__program_usable(const char *path, struct weft_err *err) {
     if (!p.weft)
         return weft__err(err, ENOEXEC, "%s: not built with weft: build it with CC=weft-cc (or CXX=weft-c++)", path);
     if (p.abi != WEFT_ABI_VERSION)
-        return weft__err(err, ENOEXEC, "%s: built with another version of weft (interface %u, this is %d): build it again", path,
+        return weft__err(err, ENOEXEC,
+                         "%s: built with another version of weft (interface %u, this is %d): build it again", path,
                          p.abi, WEFT_ABI_VERSION);
     return 0;
 }
 
-int weft__program_unchanged(struct weft_trace *t, const struct weft_module *m, size_t n, struct weft_err *err) {
+int weft__program_unchanged(struct weft_trace *t, struct weft_err *err) {
     static const uint8_t none[32];
     struct stat st;
     if (stat(t->program, &st) < 0)
         return weft__err(err, errno, "%s: the recorded program %s is missing: %s", t->dir, t->program, strerror(errno));
     int r = weft__program_usable(t->program, err);
     if (r < 0) return r;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < t->nmodules; i++) {
+        const struct weft_module *m = &t->modules[i];
         struct weft_strbuf path = {0};
         struct weft_program p;
-        if (!strchr(m[i].path, '/')) continue; /* the kernel's own: linux-vdso.so.1 */
-        if (m[i].path[0] != '/') weft__strbuf_printf(&path, "%s/", t->cwd);
-        weft__strbuf_puts(&path, m[i].path);
+        if (!strchr(m->path, '/')) continue; /* the kernel's own: linux-vdso.so.1 */
+        if (m->path[0] != '/') weft__strbuf_printf(&path, "%s/", t->cwd);
+        weft__strbuf_puts(&path, m->path);
         r = weft__program_read(path.s, &p, err);
         if (r < 0) {
             char why[256];
             snprintf(why, sizeof why, "%s", err->code == ENOENT ? "is missing" : "cannot be read any more");
             r = weft__err(err, err->code, "%s: %s, which the recorded run had loaded, %s", t->dir, path.s, why);
-        } else if (memcmp(m[i].build_id, none, sizeof none) != 0 && memcmp(m[i].build_id, p.build_id, sizeof none) != 0) {
-            r = weft__err(err, ESTALE, "%s: %s was rebuilt since the recording (its build id differs): record again", t->dir,
-                          path.s);
+        } else if (memcmp(m->build_id, none, sizeof none) != 0 && memcmp(m->build_id, p.build_id, sizeof none) != 0) {
+            r = weft__err(err, ESTALE, "%s: %s was rebuilt since the recording (its build id differs): record again",
+                          t->dir, path.s);
         }
         weft__strbuf_fini(&path);
         if (r < 0) return r;

@@ -11,8 +11,8 @@
 
 /* ---- schedule.c ---- */
 struct weft_schedule {
-    int fd;                       /* memory file, close-on-exec */
-    uint8_t *map;                 /* all of it, shared */
+    int fd;       /* memory file, close-on-exec */
+    uint8_t *map; /* all of it, shared */
     uint64_t size;
     struct weft_control *control; /* at the start of map */
     struct weft_counts counts;
@@ -36,8 +36,8 @@ int weft__program_read(const char *path, struct weft_program *out, struct weft_e
 int weft__program_find(const char *name, char **out, struct weft_err *err) WEFT_MUST;
 /* Can be recorded and replayed at all. */
 int weft__program_usable(const char *path, struct weft_err *err) WEFT_MUST;
-/* Are the program and its libraries still what they were? */
-int weft__program_unchanged(struct weft_trace *t, const struct weft_module *m, size_t n, struct weft_err *err) WEFT_MUST;
+/* Are the program and its libraries (t->modules) still what they were? */
+int weft__program_unchanged(struct weft_trace *t, struct weft_err *err) WEFT_MUST;
 
 /* ---- launch.c ---- */
 struct weft_launch {
@@ -47,9 +47,10 @@ struct weft_launch {
     const uint8_t *at_random;
     uint64_t stack_limit;
     bool set_stack_limit;
-    bool quiet;      /* stdout and stderr to /dev/null */
-    bool no_stdin;   /* stdin from /dev/null */
-    bool may_interrupt; /* SIGINT and the like end the program at once, and weft with it; otherwise they are the program's */
+    bool quiet;         /* stdout and stderr to /dev/null */
+    bool no_stdin;      /* stdin from /dev/null */
+    bool may_interrupt; /* SIGINT and the like end the program at once, and weft with it; otherwise they are the
+                           program's */
     struct weft_schedule *control;
 };
 /* Runs the program to its end; *status as from waitpid. */

@@ -3,21 +3,22 @@
  *
  * Each slot gets one list, sorted by tick: its own items in stream order, and the marks: positions of this slot that
  * edges of other slots wait for. An edge becomes a WAIT here and a mark there, tied by a flag; edges that wait for the
- * same position (and step) share mark and flag. Within a tick the own items come first, then the marks; the runtime goes by site.
+ * same position (and step) share mark and flag. Within a tick the own items come first, then the marks; the runtime
+ * goes by site.
  *
  * Two walks over the streams. The first counts: own items, bytes of data, marks on each slot. Then everything has its
- * place, and the second fills it in. Own items are sorted already (a clock never goes back). Marks are gathered apart, 24
- * bytes each, and sorted per slot by natural merging: one thread's edges to another mostly ask for later and later
- * positions, so there are few runs. Flags are given out in that order and written into the WAITs; only then are the marks
- * merged into the slot's list, from the back, in place. The cost per edge is 40 bytes for the WAIT, 40 for its mark, 4 for
- * the flag, and 24 (36 for the slot being sorted) that are given back slot by slot.
+ * place, and the second fills it in. Own items are sorted already (a clock never goes back). Marks are gathered apart,
+ * 24 bytes each, and sorted per slot by natural merging: one thread's edges to another mostly ask for later and later
+ * positions, so there are few runs. Flags are given out in that order and written into the WAITs; only then are the
+ * marks merged into the slot's list, from the back, in place. The cost per edge is 40 bytes for the WAIT, 40 for its
+ * mark, 4 for the flag, and 24 (36 for the slot being sorted) that are given back slot by slot.
  *
- * The two walks may see different bytes if the trace is changed meanwhile: the second checks every index against what the
- * first has counted.
+ * The two walks may see different bytes if the trace is changed meanwhile: the second checks every index against what
+ * the first has counted.
  *
- * final_tick: where a slot's knowledge ends. A thread that exited: the tick of its exit. Otherwise the largest tick of its
- * own items, of the marks on it (others have seen it reach that far, even if its own stream was cut before), and of the
- * REACHED items about it. Everything is finished up to there before the process may end. */
+ * final_tick: where a slot's knowledge ends. A thread that exited: the tick of its exit. Otherwise the largest tick of
+ * its own items, of the marks on it (others have seen it reach that far, even if its own stream was cut before), and of
+ * the REACHED items about it. Everything is finished up to there before the process may end. */
 #include "replay/replay.h"
 
 #include <errno.h>
@@ -44,8 +45,8 @@ struct slot {
     uint64_t known_tick;          /* by marks and REACHED */
     struct mark *mark;
     bool exited;
-    bool ended;   /* made the process end: exit_group, or a fatal signal */
-    int crash;    /* signal */
+    bool ended; /* made the process end: exit_group, or a fatal signal */
+    int crash;  /* signal */
 };
 
 struct build {
@@ -159,8 +160,8 @@ static int second_walk(struct build *b, struct weft_sched_item *items, uint8_t *
             }
             out->site = i.site;
             out->kind = WEFT_S_WAIT;
-            o->mark[o->marks_filled++] = (struct mark){
-                .tick = i.other_tick, .site = i.other_site, .ref = index << STEP_BITS | step_of(&i)};
+            o->mark[o->marks_filled++] =
+                (struct mark){.tick = i.other_tick, .site = i.other_site, .ref = index << STEP_BITS | step_of(&i)};
             continue;
         }
         if (padded(i.size) > data_end - data) {
@@ -177,7 +178,8 @@ static int second_walk(struct build *b, struct weft_sched_item *items, uint8_t *
     }
     weft__cursor_close(&c);
     for (size_t n = 0; n < b->nslots && r == 0; n++)
-        if (b->slots[n].own_filled != b->slots[n].own || b->slots[n].marks_filled != b->slots[n].marks) r = changed(b, err);
+        if (b->slots[n].own_filled != b->slots[n].own || b->slots[n].marks_filled != b->slots[n].marks)
+            r = changed(b, err);
     return r;
 }
 
@@ -306,10 +308,12 @@ static uint64_t page_up(uint64_t n) { return (n + 4095) & ~4095ull; }
 /* Grows the file at its end; the new bytes are zero. */
 static int map_grow(struct weft_schedule *s, uint64_t size, struct weft_err *err) {
     if (ftruncate(s->fd, (off_t)size) < 0)
-        return weft__err(err, errno, "cannot grow a memory file to %llu bytes: %s", (unsigned long long)size, strerror(errno));
+        return weft__err(err, errno, "cannot grow a memory file to %llu bytes: %s", (unsigned long long)size,
+                         strerror(errno));
     void *map = mremap(s->map, s->size, size, MREMAP_MAYMOVE);
     if (map == MAP_FAILED)
-        return weft__err(err, errno, "cannot map a memory file of %llu bytes: %s", (unsigned long long)size, strerror(errno));
+        return weft__err(err, errno, "cannot map a memory file of %llu bytes: %s", (unsigned long long)size,
+                         strerror(errno));
     s->map = map;
     s->control = map;
     s->size = size;
@@ -325,8 +329,8 @@ int weft__replay_schedule(struct weft_trace *t, struct weft_schedule *out, struc
     int r = first_walk(&b, &counts, err);
     if (r < 0) goto out;
     /* The array grew by halves: cut it to what is used. */
-    while (b.nslots > 1 && !b.slots[b.nslots - 1].own && !b.slots[b.nslots - 1].marks && !b.slots[b.nslots - 1].known_tick &&
-           !b.slots[b.nslots - 1].last_tick)
+    while (b.nslots > 1 && !b.slots[b.nslots - 1].own && !b.slots[b.nslots - 1].marks &&
+           !b.slots[b.nslots - 1].known_tick && !b.slots[b.nslots - 1].last_tick)
         b.nslots--;
     if (b.nslots < 1) slot_of(&b, 0), b.nslots = 1;
     for (size_t n = 0; n < b.nslots; n++) {
@@ -382,8 +386,11 @@ int weft__replay_schedule(struct weft_trace *t, struct weft_schedule *out, struc
             .final_tick = final_tick(&b.slots[n]),
             .open_end = n && n == head->end_slot,
         };
-    *s.control = (struct weft_control){
-        .magic = WEFT_CONTROL_MAGIC, .mode = WEFT_REPLAY, .seed = t->header.seed, .map_size = s.size, .sched_off = sched_off};
+    *s.control = (struct weft_control){.magic = WEFT_CONTROL_MAGIC,
+                                       .mode = WEFT_REPLAY,
+                                       .seed = t->header.seed,
+                                       .map_size = s.size,
+                                       .sched_off = sched_off};
     s.counts = counts;
     *out = s;
     s = (struct weft_schedule){.fd = -1};
@@ -401,7 +408,8 @@ int weft__record_control(const char *streams, uint64_t seed, struct weft_schedul
         return weft__err(err, ENAMETOOLONG, "%s: the path is too long", streams);
     int r = map_new(page_up(sizeof(struct weft_control)), &s, err);
     if (r < 0) return r;
-    *s.control = (struct weft_control){.magic = WEFT_CONTROL_MAGIC, .mode = WEFT_RECORD, .seed = seed, .map_size = s.size};
+    *s.control =
+        (struct weft_control){.magic = WEFT_CONTROL_MAGIC, .mode = WEFT_RECORD, .seed = seed, .map_size = s.size};
     memcpy(s.control->streams, streams, strlen(streams) + 1);
     *out = s;
     return 0;

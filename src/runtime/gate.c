@@ -29,7 +29,7 @@ static void check_stuck(struct weft_thread *t, int seen_progress) {
     }
     if (__atomic_load_n(&progress, __ATOMIC_ACQUIRE) != seen_progress) return;
     if (__atomic_load_n(&flags[t->waiting_flag], __ATOMIC_ACQUIRE) == 1) return;
-    char buf[600];
+    static char buf[3900];
     size_t n = 0;
     for (uint32_t s = 1; s < weft__slots && n < sizeof buf - 120; s++) {
         struct weft_thread *o = weft__threads[s];
@@ -173,7 +173,9 @@ void weft__gate_end(struct weft_thread *t) { settle(t); }
 
 /* Whether the thread has still to do something that is known. Its items are its own, but only ever go from due to met. */
 static int unfinished(struct weft_thread *o) {
-    if (__atomic_load_n(&o->tls->clock, __ATOMIC_ACQUIRE) < o->final_tick) return 1;
+    struct weft_tls *s = __atomic_load_n(&o->tls, __ATOMIC_ACQUIRE);
+    if (!s) return o->items < o->items_end; /* created, not started */
+    if (__atomic_load_n(&s->clock, __ATOMIC_ACQUIRE) < o->final_tick) return 1;
     for (struct weft_sched_item *i = o->items; i < o->items_end; i++)
         if (__atomic_load_n(&i->kind, __ATOMIC_ACQUIRE)) return 1;
     return 0;

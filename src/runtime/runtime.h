@@ -97,7 +97,8 @@ struct weft_thread {
     int tid;                      /* kernel's; 0 after the end was seen */
     int alive;                    /* between start and exit */
     int joined_or_detached;
-    struct weft_pos last;         /* exit position of the slot's last thread */
+    uint64_t last_clock;          /* where the slot's last thread stood when it ended: the next one goes on from there */
+    struct weft_pos last;         /* what a new thread of the slot comes after: the last one's exit, then its join */
     uint32_t parent;
     struct weft_pos born;         /* the creator's position */
     void *(*fn)(void *);

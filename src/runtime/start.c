@@ -247,6 +247,17 @@ static void begin(struct weft_thread *t) {
 
 void *weft__on_rt(void *fn, ...);
 
+/* Zeroes the program's stack below its stack pointer. The dynamic loader leaves time stamps there, which programs that read
+ * uninitialised memory would see. */
+#define SCRUB (128ul << 10)
+WEFT_HIDDEN void weft__scrub(void) {
+    if (weft__mode == WEFT_NATIVE || !__weft_tls.depth) return;
+    char *sp = (char *)__weft_tls.saved[0];
+    weft__zero(sp - SCRUB, SCRUB);
+}
+/* First of all initialisers of an executable (the pass sees to that): the loader's frames are gone by then. */
+WEFT_WRAP(__weft_start_program, weft__scrub);
+
 __attribute__((constructor)) static void start(int argc, char **argv, char **envp) {
     (void)argc;
     (void)argv;
@@ -267,4 +278,5 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     weft__heap_attach(t);
     t->tls->rt_sp = t->rt_stack;
     weft__on_rt((void *)begin, t);
+    weft__on_rt((void *)weft__scrub);
 }

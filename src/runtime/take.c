@@ -5,6 +5,8 @@
  *
  *   __weft_take_begin(); __weft_take_range(p, n, write); __weft_take_str(s); ... __weft_take_end(); call
  *
+ * __weft_take_strn is for strncmp and the like: up to the NUL, and at most n bytes.
+ *
  * The position is that of the tick that begin makes. In replay only that tick counts. */
 #include "alloc.h"
 #include "real.h"
@@ -13,10 +15,11 @@
 
 #define TABLE ((uint16_t *)WEFT_TABLE_ADDR)
 
-#define RANGES 16
+#define RANGES 32
 struct range {
     const char *p;
-    size_t n; /* SIZE_MAX: a string; SIZE_MAX - 1: a wide one */
+    size_t n;  /* bytes; of a string at most */
+    int width; /* 0: n bytes; else a string of characters of this size */
 };
 struct group {
     uint32_t n;
@@ -35,23 +38,25 @@ WEFT_HIDDEN void weft__t_take_begin(void) {
 }
 WEFT_WRAP(__weft_take_begin, weft__t_take_begin);
 
-static void add(const void *p, size_t n) {
-    if (n && group.n < RANGES) {
-        group.r[group.n].p = p;
-        group.r[group.n++].n = n;
-    }
+static void add(const void *p, size_t n, int width) {
+    if (!n) return;
+    if (unlikely(group.n == RANGES)) weft__rt_panic("a call touches more memory ranges than can be taken at once");
+    group.r[group.n++] = (struct range){p, n, width};
 }
 WEFT_HIDDEN void weft__t_take_range(const void *p, size_t n, int write) {
     (void)write;
-    add(p, n);
+    add(p, n, 0);
 }
 WEFT_WRAP(__weft_take_range, weft__t_take_range);
 WEFT_HIDDEN void weft__t_take_str(const char *s) {
-    if (s) add(s, SIZE_MAX);
+    if (s) add(s, SIZE_MAX, 1);
 }
 WEFT_WRAP(__weft_take_str, weft__t_take_str);
 WEFT_HIDDEN void weft__t_take_wcs(const char *s) {
-    if (s) add(s, SIZE_MAX - 1);
+    if (s) add(s, SIZE_MAX, 4);
+}
+WEFT_API void __weft_take_strn(const char *s, size_t n) {
+    if (s) add(s, n, 1);
 }
 WEFT_WRAP(__weft_take_wcs, weft__t_take_wcs);
 /* The object that p points into: the whole heap block, else the line. */
@@ -60,9 +65,9 @@ WEFT_HIDDEN void weft__t_take_object(const void *p) {
     size_t size;
     if (!p) return;
     if (weft__heap_extent(p, &start, &size))
-        add(start, size);
+        add(start, size, 0);
     else
-        add(p, 1);
+        add(p, 1, 0);
 }
 WEFT_WRAP(__weft_take_object, weft__t_take_object);
 
@@ -73,9 +78,9 @@ static int readable(uint64_t p) {
 }
 
 /* One pass over a string; its lines are taken as far as it goes. */
-static int take_string(struct weft_thread *t, uint64_t p, int width) {
+static int take_string(struct weft_thread *t, uint64_t p, size_t n, int width) {
     int waited = 0, fresh = 1;
-    for (;; p += (unsigned)width) {
+    for (; n; p += (unsigned)width, n--) {
         if (fresh || !(p & (WEFT_LINE - 1))) {
             if ((fresh || !(p & 4095)) && !readable(p)) return waited;
             waited |= weft__rec_take(t, p, 1, 0);
@@ -83,6 +88,7 @@ static int take_string(struct weft_thread *t, uint64_t p, int width) {
         }
         if (width == 1 ? !*(const char *)p : !*(const int *)p) return waited;
     }
+    return waited;
 }
 
 static void take_group(void) {
@@ -92,8 +98,8 @@ static void take_group(void) {
         int waited = 0;
         for (uint32_t i = 0; i < group.n; i++) {
             uint64_t p = (uint64_t)(uintptr_t)group.r[i].p;
-            if (group.r[i].n >= SIZE_MAX - 1)
-                waited |= take_string(t, p, group.r[i].n == SIZE_MAX ? 1 : 4);
+            if (group.r[i].width)
+                waited |= take_string(t, p, group.r[i].n, group.r[i].width);
             else
                 waited |= weft__rec_take(t, p, group.r[i].n, 0);
         }
@@ -114,7 +120,7 @@ WEFT_HIDDEN void weft__t_take_end(void) {
     if (weft__mode != WEFT_RECORD || !__weft_tls.self) return;
     for (uint32_t i = 0; i < group.n; i++) {
         struct range *r = &group.r[i];
-        if (r->n >= SIZE_MAX - 1 || !owned(r->p, r->n)) {
+        if (r->width || !owned(r->p, r->n)) {
             take_group();
             return;
         }

@@ -165,6 +165,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         c->alive = 1;
         c->waiting = 0;
         c->exiting = 0;
+        c->tls = NULL; /* until it runs */
         c->born = (struct weft_pos){t->tls->clock, 0, t->slot, t->at_tick == t->tls->clock && t->at_site == 0 ? t->at_step : 0};
         if (weft__mode == WEFT_RECORD) weft__rec_edge(t, 0, &c->last);
         weft__heap_attach(c);
@@ -193,9 +194,9 @@ WEFT_WRAP(pthread_create, weft__pthread_create);
 /* First thing in the new thread, on its runtime stack. */
 WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
     struct weft_tls *s = &__weft_tls;
-    t->tls = s;
     t->tid = (int)weft__raw(SYS_gettid);
-    s->clock = t->last.tick;
+    s->clock = t->last_clock;
+    __atomic_store_n(&t->tls, s, __ATOMIC_RELEASE);
     s->me = weft__mode == WEFT_RECORD ? (uint16_t)t->slot : 0;
     s->limit = 0;
     s->outside = 0;
@@ -225,6 +226,7 @@ void weft__thread_exit(struct weft_thread *t) {
         weft__rec_out(t); /* for good: others take what it owned */
     } else if (!weft__gate_input(t, WEFT_ITEM_EXIT, 0))
         weft__diverged("thread %u ends at tick %lu, which the recording does not have", t->slot, t->tls->clock);
+    t->last_clock = t->tls->clock;
     t->last = (struct weft_pos){t->tls->clock, 0, t->slot, 0};
     weft__gate_end(t);
     weft__lock(&slots_lock);
@@ -241,6 +243,8 @@ static int join_result(struct weft_thread *t, pthread_t p, void **ret, int r, vo
     if (r == 0 && c) {
         if (weft__mode == WEFT_RECORD) weft__rec_edge(t, 0, &c->last);
         weft__lock(&slots_lock);
+        /* The slot's memory is the joiner's until it has joined. */
+        c->last = (struct weft_pos){t->tls->clock, 0, t->slot, WEFT_DONE};
         c->pthread = 0;
         c->tid = 0;
         slot_free(c);
@@ -309,6 +313,7 @@ WEFT_HIDDEN int weft__pthread_detach(pthread_t p) {
         c->joined_or_detached = 1;
         if (c->exiting) {
             c->exiting = 0;
+        c->tls = NULL; /* until it runs */
             slot_free(c);
         }
         weft__unlock(&slots_lock);

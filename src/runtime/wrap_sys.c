@@ -129,3 +129,16 @@ WEFT_HIDDEN clock_t weft__w_clock(void) {
     return v.tv_sec * 1000000 + v.tv_nsec / 1000;
 }
 WEFT_WRAP(clock, weft__w_clock);
+
+/* The processor's number: from the kernel in record, not from where libc keeps it (rseq), which is no call at all. */
+WEFT_HIDDEN int weft__w_sched_getcpu(void) {
+    unsigned cpu = 0;
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    if (!t || weft__mode == WEFT_RECORD) weft__raw(SYS_getcpu, &cpu, 0, 0);
+    if (!t) return (int)cpu;
+    cpu = (unsigned)weft__input(t, WEFT_OP_CPU, (int64_t)cpu, NULL, 0);
+    weft__leave(t, was);
+    return (int)cpu;
+}
+WEFT_WRAP(sched_getcpu, weft__w_sched_getcpu);

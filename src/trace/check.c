@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Is every byte of a trace valid? Opening it has tested header and end; the walk tests chunks and items; what is left is
- * what the bytes mean: sizes of what items hold, and that the counts in `end` are those of the streams, which finds a file
- * that was cut exactly between two chunks. */
+/* Is every byte of a trace valid? Opening it has tested header and end; the walk tests chunks and items; what is left
+ * is what the bytes mean: sizes of what items hold, and that the counts in `end` are those of the streams, which finds
+ * a file that was cut exactly between two chunks. */
 #include "trace/trace.h"
 
 #include <errno.h>
@@ -45,8 +45,8 @@ static const char *wrong(const struct weft_item *item) {
 
 static int differs(struct weft_trace *t, const char *what, uint64_t end, uint64_t streams, struct weft_err *err) {
     if (end == streams) return 0;
-    return weft__err(err, EBADMSG, "%s: end tells of %llu %s, the streams hold %llu (is a piece of them missing?)", t->dir,
-                     (unsigned long long)end, what, (unsigned long long)streams);
+    return weft__err(err, EBADMSG, "%s: end tells of %llu %s, the streams hold %llu (is a piece of them missing?)",
+                     t->dir, (unsigned long long)end, what, (unsigned long long)streams);
 }
 
 int weft__trace_check(struct weft_trace *t, struct weft_counts *counts, struct weft_err *err) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Walks the items of a trace: all of them in file order, or one slot's. Every rule that include/weft/trace.h states about
- * chunks and items is tested on the way, in its order, so whoever reads a trace checks it; `weft check` is a walk that
- * does nothing else.
+/* Walks the items of a trace: all of them in file order, or one slot's. Every rule that include/weft/trace.h states
+ * about chunks and items is tested on the way, in its order, so whoever reads a trace checks it; `weft check` is a walk
+ * that does nothing else.
  *
- * In file order, items of different slots mix chunk by chunk, but each slot's items come in its stream order, so one walk
- * serves everything that keeps state per slot.
+ * In file order, items of different slots mix chunk by chunk, but each slot's items come in its stream order, so one
+ * walk serves everything that keeps state per slot.
  *
  * Two things are taken more generously than the letter: a chunk of an unsealed file whose magic is still 0 and whose
  * items are all zero counts as reserved, whatever else stands in its header (the program was killed while it filled it
@@ -16,20 +16,20 @@
 #include <string.h>
 
 struct weft_cursor_slot {
-    uint32_t seq;     /* expected of the next chunk */
-    uint64_t tick;    /* of the last item */
-    uint8_t *parts;   /* bytes of PART items that wait for theirs */
+    uint32_t seq;   /* expected of the next chunk */
+    uint64_t tick;  /* of the last item */
+    uint8_t *parts; /* bytes of PART items that wait for theirs */
     size_t len, cap;
     bool pending;
 };
 
 const char *weft__item_name(uint32_t kind) {
     static const char *const names[] = {
-        [WEFT_ITEM_EDGE] = "edge",       [WEFT_ITEM_EDGE_DONE] = "edge-done", [WEFT_ITEM_EDGE_STEP] = "edge-step",
-        [WEFT_ITEM_INPUT] = "input",     [WEFT_ITEM_PART] = "part",           [WEFT_ITEM_START] = "start",
-        [WEFT_ITEM_EXIT] = "exit",       [WEFT_ITEM_MODULE] = "module",       [WEFT_ITEM_CRASH] = "crash",
-        [WEFT_ITEM_VERIFY] = "verify",   [WEFT_ITEM_REACHED] = "reached",     [WEFT_ITEM_NOTE] = "note",
-        [WEFT_ITEM_LOST] = "lost",       [WEFT_ITEM_SIGNAL] = "signal",
+        [WEFT_ITEM_EDGE] = "edge",     [WEFT_ITEM_EDGE_DONE] = "edge-done", [WEFT_ITEM_EDGE_STEP] = "edge-step",
+        [WEFT_ITEM_INPUT] = "input",   [WEFT_ITEM_PART] = "part",           [WEFT_ITEM_START] = "start",
+        [WEFT_ITEM_EXIT] = "exit",     [WEFT_ITEM_MODULE] = "module",       [WEFT_ITEM_CRASH] = "crash",
+        [WEFT_ITEM_VERIFY] = "verify", [WEFT_ITEM_REACHED] = "reached",     [WEFT_ITEM_NOTE] = "note",
+        [WEFT_ITEM_LOST] = "lost",     [WEFT_ITEM_SIGNAL] = "signal",
     };
     return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "unknown";
 }
@@ -83,7 +83,8 @@ static bool all_zero(const uint8_t *p, size_t n) { return n == 0 || (p[0] == 0 &
 /* Takes the next chunk number of the walk; false at the end. */
 static bool next_chunk(struct weft_cursor *c) {
     if (c->only) {
-        if (c->only > c->t->index_top || c->next >= c->t->index_slot[c->only + 1] - c->t->index_slot[c->only]) return false;
+        if (c->only > c->t->index_top || c->next >= c->t->index_slot[c->only + 1] - c->t->index_slot[c->only])
+            return false;
         c->chunk = c->t->index[c->t->index_slot[c->only] + c->next++];
         return true;
     }
@@ -106,14 +107,16 @@ int weft__cursor_load(struct weft_cursor *c, struct weft_err *err) {
         if (h.slot == 0 || h.slot > WEFT_MAX_SLOT) return BAD(c, 4, "there is no thread slot %u", h.slot);
         struct weft_cursor_slot *s = slot_of(c, h.slot);
         if (h.seq != s->seq)
-            return BAD(c, 8, "chunk %u of thread %u stands where its chunk %u should be (is a piece of the file missing?)",
+            return BAD(c, 8,
+                       "chunk %u of thread %u stands where its chunk %u should be (is a piece of the file missing?)",
                        h.seq, h.slot, s->seq);
-        if (h.used && (h.used < sizeof h || h.used > WEFT_CHUNK)) return BAD(c, 12, "a chunk cannot hold %u bytes", h.used);
+        if (h.used && (h.used < sizeof h || h.used > WEFT_CHUNK))
+            return BAD(c, 12, "a chunk cannot hold %u bytes", h.used);
         if (h.used && weft_hash(c->buf + sizeof h, h.used - sizeof h) != h.hash)
             return BAD(c, 24, "checksum mismatch (its bytes were changed)");
         if (h.tick < s->tick)
-            return BAD(c, 16, "the clock of thread %u goes back, from %llu to %llu", h.slot, (unsigned long long)s->tick,
-                       (unsigned long long)h.tick);
+            return BAD(c, 16, "the clock of thread %u goes back, from %llu to %llu", h.slot,
+                       (unsigned long long)s->tick, (unsigned long long)h.tick);
         s->seq++;
         c->head = h;
         c->at = sizeof h;
@@ -123,6 +126,7 @@ int weft__cursor_load(struct weft_cursor *c, struct weft_err *err) {
         c->loaded = true;
         return 1;
     }
+    if (!c->only) c->t->modules_all = true;
     return 0;
 }
 
@@ -169,6 +173,17 @@ static int edge(struct weft_cursor *c, struct weft_item *item, struct weft_err *
     return 0;
 }
 
+/* Keeps what the item says of a module, unless an earlier walk was here. */
+static void note_module(struct weft_cursor *c, const struct weft_item *item) {
+    struct weft_trace *t = c->t;
+    uint64_t place = item->chunk * WEFT_CHUNK + item->off + 1;
+    struct weft_module m;
+    if (c->only || item->kind != WEFT_ITEM_MODULE || place <= t->modules_to || !weft__module_decode(item, &m)) return;
+    t->modules_to = place;
+    t->modules = weft__grow(t->modules, &t->modules_cap, t->nmodules + 1, sizeof *t->modules);
+    t->modules[t->nmodules++] = m;
+}
+
 int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft_err *err) {
     int r;
     while (c->at < c->end) {
@@ -201,6 +216,7 @@ int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft
         if (!s->pending && kind != WEFT_ITEM_PART) {
             item->data = data;
             item->size = size;
+            note_module(c, item);
             return 1;
         }
         if (s->len + size > WEFT_ITEM_MAX) return BAD(c, off, "an item of more than 2 GiB");
@@ -212,6 +228,7 @@ int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft
         item->data = s->parts;
         item->size = s->len;
         s->len = 0;
+        note_module(c, item);
         return 1;
     }
     c->stream_bytes += c->at - sizeof(struct weft_chunk);

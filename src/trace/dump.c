@@ -31,7 +31,8 @@ static const char *op_name(uint64_t op, char *buf, size_t n) {
 static void print_data(FILE *out, const uint8_t *p, size_t n) {
     if (!n) return;
     size_t shown = n < PREVIEW ? n : PREVIEW, printable = 0;
-    for (size_t i = 0; i < shown; i++) printable += isprint(p[i]) || p[i] == '\n' || p[i] == '\t' || (p[i] == 0 && i + 1 == n);
+    for (size_t i = 0; i < shown; i++)
+        printable += isprint(p[i]) || p[i] == '\n' || p[i] == '\t' || (p[i] == 0 && i + 1 == n);
     fprintf(out, ", %zu byte%s: ", n, n == 1 ? "" : "s");
     if (printable == shown) {
         fputc('"', out);
@@ -80,8 +81,8 @@ static void print_item(FILE *out, const struct weft_item *i, struct weft_symbols
     case WEFT_ITEM_EDGE:
     case WEFT_ITEM_EDGE_STEP:
     case WEFT_ITEM_EDGE_DONE:
-        fprintf(out, "%-7s %s after thread %u tick %" PRIu64 " %s%s", "edge", at(s, i->site), i->other_slot, i->other_tick,
-                at(s, i->other_site), i->kind == WEFT_ITEM_EDGE_DONE ? " done" : "");
+        fprintf(out, "%-7s %s after thread %u tick %" PRIu64 " %s%s", "edge", at(s, i->site), i->other_slot,
+                i->other_tick, at(s, i->other_site), i->kind == WEFT_ITEM_EDGE_DONE ? " done" : "");
         if (i->kind == WEFT_ITEM_EDGE_STEP) fprintf(out, " step %" PRIu64, i->op);
         break;
     case WEFT_ITEM_INPUT:
@@ -146,13 +147,11 @@ static void print_item(FILE *out, const struct weft_item *i, struct weft_symbols
 }
 
 int weft__trace_dump(struct weft_trace *t, FILE *out, struct weft_err *err) {
-    struct weft_module *m = NULL;
     struct weft_symbols *s = NULL;
-    size_t n = 0;
-    int r = weft__modules_read(t, &m, &n, err);
+    int r = weft__modules_read(t, err);
     if (r == 0) r = weft__trace_index(t, err);
     if (r < 0) goto out;
-    s = weft__symbols_new(m, n, t->cwd);
+    s = weft__symbols_new(t);
     fprintf(out, "program %s\n", t->program);
     for (char **a = t->argv; *a; a++) fprintf(out, "%s%s%s", a == t->argv ? "command " : " ", *a, a[1] ? "" : "\n");
     for (uint32_t slot = 1; slot <= t->index_top && r >= 0; slot++) {
@@ -170,6 +169,5 @@ int weft__trace_dump(struct weft_trace *t, FILE *out, struct weft_err *err) {
         fprintf(out, "end unknown: the recording was cut short\n");
 out:
     weft__symbols_free(s);
-    weft__modules_free(m, n);
     return r;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Opens a trace folder: header and end are checked whole, streams becomes a row of chunks that can be read in any order.
+/* Opens a trace folder: header and end are checked whole, streams becomes a row of chunks that can be read in any
+ * order.
  *
- * Whatever the bytes are, nothing here crashes, and no more memory is used than the files' sizes account for: the header
- * is bounded, and of streams.zst one frame of at most WEFT_FRAME_MAX bytes is in memory at a time. Files are read, not
- * mapped: a file that shrinks while it is mapped is a SIGBUS, and a recording that still runs would change under the
- * reader's feet.
+ * Whatever the bytes are, nothing here crashes, and no more memory is used than the files' sizes account for: the
+ * header is bounded, and of streams.zst one frame of at most WEFT_FRAME_MAX bytes is in memory at a time. Files are
+ * read, not mapped: a file that shrinks while it is mapped is a SIGBUS, and a recording that still runs would change
+ * under the reader's feet.
  *
  * What is in a chunk is the cursor's business: weft__cursor_next. */
 #include "trace/trace.h"
@@ -23,8 +24,8 @@
 static int section(struct weft_trace *t, const char *what, const struct weft_section *s, size_t size, char ***out,
                    struct weft_err *err) {
     if (s->off < sizeof(struct weft_trace_header) || s->off > size || s->len > size - s->off)
-        return weft__err(err, EBADMSG, "%s: header: the section of %s lies outside the file (offset 0x%x, %u bytes)", t->dir,
-                         what, s->off, s->len);
+        return weft__err(err, EBADMSG, "%s: header: the section of %s lies outside the file (offset 0x%x, %u bytes)",
+                         t->dir, what, s->off, s->len);
     const char *p = t->strings + s->off, *end = p + s->len;
     if (s->len && end[-1] != 0)
         return weft__err(err, EBADMSG, "%s: header at 0x%x: the section of %s does not end in a NUL byte", t->dir,
@@ -32,7 +33,8 @@ static int section(struct weft_trace *t, const char *what, const struct weft_sec
     uint32_t n = 0;
     for (const char *q = p; q < end; q++) n += *q == 0;
     if (n != s->count)
-        return weft__err(err, EBADMSG, "%s: header: the section of %s has %u strings and says %u", t->dir, what, n, s->count);
+        return weft__err(err, EBADMSG, "%s: header: the section of %s has %u strings and says %u", t->dir, what, n,
+                         s->count);
     char **list = weft__alloc(((size_t)n + 1) * sizeof *list);
     for (uint32_t i = 0; i < n; i++) {
         list[i] = (char *)p;
@@ -73,8 +75,8 @@ static int read_header(struct weft_trace *t, size_t size, struct weft_err *err) 
         return weft__err(err, EBADMSG, "%s: header: trace version %u; this weft reads version %d", t->dir, h.version,
                          WEFT_TRACE_VERSION);
     if (h.size != size)
-        return weft__err(err, EBADMSG, "%s: header: %zu bytes where there should be %u (was it truncated?)", t->dir, size,
-                         h.size);
+        return weft__err(err, EBADMSG, "%s: header: %zu bytes where there should be %u (was it truncated?)", t->dir,
+                         size, h.size);
     uint64_t zero = 0;
     memcpy(t->strings + offsetof(struct weft_trace_header, hash), &zero, 8);
     if (weft_hash(t->strings, size) != h.hash)
@@ -85,8 +87,7 @@ static int read_header(struct weft_trace *t, size_t size, struct weft_err *err) 
     if (r == 0) r = section(t, "the environment", &h.env, size, &t->env, err);
     if (r < 0) return r;
     if (h.argv.count == 0) return weft__err(err, EBADMSG, "%s: header: no program name among the arguments", t->dir);
-    if (t->program[0] != '/')
-        return weft__err(err, EBADMSG, "%s: header: the program's path is not absolute", t->dir);
+    if (t->program[0] != '/') return weft__err(err, EBADMSG, "%s: header: the program's path is not absolute", t->dir);
     t->header = h;
     return 0;
 }
@@ -102,7 +103,8 @@ static int read_end(struct weft_trace *t, const void *bytes, size_t n, struct we
     e.hash = 0;
     if (weft_hash(&e, sizeof e) != hash)
         return weft__err(err, EBADMSG, "%s: end: checksum mismatch (its bytes were changed)", t->dir);
-    if ((e.kind != WEFT_END_EXIT && e.kind != WEFT_END_SIGNAL) || (e.kind == WEFT_END_SIGNAL && (e.code < 1 || e.code > 64)))
+    if ((e.kind != WEFT_END_EXIT && e.kind != WEFT_END_SIGNAL) ||
+        (e.kind == WEFT_END_SIGNAL && (e.code < 1 || e.code > 64)))
         return weft__err(err, EBADMSG, "%s: end: kind %u with code %u is no way to end", t->dir, e.kind, e.code);
     e.hash = hash;
     t->end = e;
@@ -134,7 +136,9 @@ static int scan_frames(struct weft_trace *t, struct weft_err *err) {
     while (off < t->file_size) {
         ssize_t n = read_at(t, t->frame_in, room, off, err);
         if (n < 0) return (int)n;
-        if (n == 0) return weft__err(err, EBADMSG, "%s at 0x%llx: the file has become shorter", t->path, (unsigned long long)off);
+        if (n == 0)
+            return weft__err(err, EBADMSG, "%s at 0x%llx: the file has become shorter", t->path,
+                             (unsigned long long)off);
         /* A buffer may hold many small frames. */
         size_t at = 0;
         while (at < (size_t)n) {
@@ -142,19 +146,20 @@ static int scan_frames(struct weft_trace *t, struct weft_err *err) {
             size_t size = ZSTD_findFrameCompressedSize(t->frame_in + at, (size_t)n - at);
             if (ZSTD_isError(size)) {
                 if (at) break; /* perhaps cut by the buffer: read again from here */
-                return weft__err(err, EBADMSG, "%s: frame %zu at 0x%llx: %s (was the file truncated?)", t->path, t->nframes,
-                                 where, ZSTD_getErrorName(size));
+                return weft__err(err, EBADMSG, "%s: frame %zu at 0x%llx: %s (was the file truncated?)", t->path,
+                                 t->nframes, where, ZSTD_getErrorName(size));
             }
             unsigned long long content = ZSTD_getFrameContentSize(t->frame_in + at, size);
             if (content == ZSTD_CONTENTSIZE_UNKNOWN || content == ZSTD_CONTENTSIZE_ERROR || content > WEFT_FRAME_MAX ||
                 content % WEFT_CHUNK || content == 0)
-                return weft__err(err, EBADMSG, "%s: frame %zu at 0x%llx: does not hold a row of chunks", t->path, t->nframes,
-                                 where);
+                return weft__err(err, EBADMSG, "%s: frame %zu at 0x%llx: does not hold a row of chunks", t->path,
+                                 t->nframes, where);
             bytes += content;
             if (content > largest) largest = content;
             if (bytes > t->file_size * WEFT_RATIO_MAX + WEFT_RATIO_FREE)
-                return weft__err(err, EBADMSG, "%s: frame %zu at 0x%llx: would decompress to more than a recording can hold",
-                                 t->path, t->nframes, where);
+                return weft__err(err, EBADMSG,
+                                 "%s: frame %zu at 0x%llx: would decompress to more than a recording can hold", t->path,
+                                 t->nframes, where);
             t->frames = weft__grow(t->frames, &cap, t->nframes + 1, sizeof *t->frames);
             t->frames[t->nframes++] = (struct weft_frame){
                 .off = where, .first = t->chunks, .size = (uint32_t)size, .chunks = (uint32_t)(content / WEFT_CHUNK)};
@@ -281,6 +286,8 @@ void weft__trace_close(struct weft_trace *t) {
     free(t->frames);
     free(t->index);
     free(t->index_slot);
+    for (size_t i = 0; i < t->nmodules; i++) free(t->modules[i].path);
+    free(t->modules);
     free(t->argv);
     free(t->env);
     free(t->strings);
@@ -311,7 +318,8 @@ int weft__trace_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct wef
         /* A whole chunk of zeros was reserved and may be cut anywhere (a full disk does that); one in use may not. */
         for (ssize_t i = 0; i < got && got < (ssize_t)WEFT_CHUNK; i++)
             if (buf[i])
-                return weft__err(err, EBADMSG, "%s: chunk %llu at 0x%llx: the file ends in the middle of it (was it truncated?)",
+                return weft__err(err, EBADMSG,
+                                 "%s: chunk %llu at 0x%llx: the file ends in the middle of it (was it truncated?)",
                                  t->path, (unsigned long long)n, (unsigned long long)n * WEFT_CHUNK);
         return 0;
     }
@@ -324,8 +332,8 @@ int weft__trace_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct wef
         size_t size = (size_t)f->chunks * WEFT_CHUNK;
         size_t r = ZSTD_decompressDCtx(t->dctx, t->frame_out, size, t->frame_in, (size_t)got);
         if (ZSTD_isError(r) || r != size)
-            return weft__err(err, EBADMSG, "%s: chunk %llu in frame %zu at 0x%llx: %s", t->path, (unsigned long long)n, i,
-                             (unsigned long long)f->off, ZSTD_isError(r) ? ZSTD_getErrorName(r) : "wrong size");
+            return weft__err(err, EBADMSG, "%s: chunk %llu in frame %zu at 0x%llx: %s", t->path, (unsigned long long)n,
+                             i, (unsigned long long)f->off, ZSTD_isError(r) ? ZSTD_getErrorName(r) : "wrong size");
         t->cached = i + 1;
     }
     memcpy(buf, t->frame_out + (n - f->first) * WEFT_CHUNK, WEFT_CHUNK);
@@ -338,7 +346,8 @@ uint64_t weft__trace_disk_bytes(const char *dir) {
     if (!d) return 0;
     for (struct dirent *e; (e = readdir(d));) {
         struct stat st;
-        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)) n += (uint64_t)st.st_size;
+        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+            n += (uint64_t)st.st_size;
     }
     closedir(d);
     return n;

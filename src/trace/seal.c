@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* After the run: turns streams, as the runtime left it, into streams.zst, and writes end.
  *
- * Chunks that were left open (each thread has one at the end; a killed program never closes any) get their size and hash;
- * chunks that were reserved and not used go away. streams itself is only read: until streams.zst has its name, nothing is
- * lost if we are killed, and afterwards it is all there, so streams can go. The order is: streams.zst.tmp, rename, remove
- * streams, end.
+ * Chunks that were left open (each thread has one at the end; a killed program never closes any) get their size and
+ * hash; chunks that were reserved and not used go away. streams itself is only read: until streams.zst has its name,
+ * nothing is lost if we are killed, and afterwards it is all there, so streams can go. The order is: streams.zst.tmp,
+ * rename, remove streams, end.
  *
  * When the disk is full, streams stays as it is, and only end is written: that is a valid trace as well. */
 #include "trace/trace.h"
@@ -99,13 +99,12 @@ static int copy(struct weft_trace *t, struct out *o, struct weft_counts *counts,
     return r;
 }
 
-int weft__trace_seal(const char *dir, enum weft_end_kind kind, uint32_t code, weft_progress *progress, void *ctx,
+int weft__trace_seal(struct weft_trace *t, enum weft_end_kind kind, uint32_t code, weft_progress *progress, void *ctx,
                      struct weft_counts *counts, struct weft_err *err) {
     struct weft_strbuf raw = {0}, tmp = {0}, zst = {0}, end = {0};
-    struct weft_trace *t = NULL;
     struct out o = {.fd = -1};
-    int r = weft__trace_open(dir, &t, err);
-    if (r < 0) goto out;
+    const char *dir = t->dir;
+    int r;
     *counts = (struct weft_counts){0};
     weft__strbuf_printf(&raw, "%s/streams", dir);
     weft__strbuf_printf(&tmp, "%s/streams.zst.tmp", dir);
@@ -119,15 +118,15 @@ int weft__trace_seal(const char *dir, enum weft_end_kind kind, uint32_t code, we
     if (o.fd < 0) o.error = errno;
 
     r = copy(t, &o, counts, progress, ctx, err);
+    /* Closed before it is removed, or on a full disk its space would be missing for end. */
+    if (o.fd >= 0 && close(o.fd) < 0 && !o.error) o.error = errno;
+    o.fd = -1;
     if (r < 0) {
         unlink(tmp.s); /* streams stays for people to look at */
         goto out;
     }
     if (!o.error && rename(tmp.s, zst.s) < 0) o.error = errno;
-    if (!o.error)
-        unlink(raw.s);
-    else
-        unlink(tmp.s);
+    unlink(o.error ? tmp.s : raw.s);
 
     struct weft_trace_end e = {
         .kind = (uint32_t)kind,
@@ -148,6 +147,5 @@ out:
     weft__strbuf_fini(&zst);
     weft__strbuf_fini(&tmp);
     weft__strbuf_fini(&raw);
-    weft__trace_close(t);
     return r;
 }

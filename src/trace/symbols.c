@@ -24,32 +24,17 @@ bool weft__module_decode(const struct weft_item *item, struct weft_module *m) {
     return true;
 }
 
-int weft__modules_read(struct weft_trace *t, struct weft_module **out, size_t *n, struct weft_err *err) {
+/* The walk collects them by the way. */
+int weft__modules_read(struct weft_trace *t, struct weft_err *err) {
     struct weft_cursor c;
     struct weft_item item;
-    struct weft_module *list = NULL;
-    size_t len = 0, cap = 0;
-    int r;
+    int r = 0;
+    if (t->modules_all) return 0;
     weft__cursor_open(&c, t, 0);
     while ((r = weft__cursor_next(&c, &item, err)) > 0) {
-        struct weft_module m;
-        if (item.kind != WEFT_ITEM_MODULE || !weft__module_decode(&item, &m)) continue;
-        list = weft__grow(list, &cap, len + 1, sizeof *list);
-        list[len++] = m;
     }
     weft__cursor_close(&c);
-    if (r < 0) {
-        weft__modules_free(list, len);
-        return r;
-    }
-    *out = list;
-    *n = len;
-    return 0;
-}
-
-void weft__modules_free(struct weft_module *m, size_t n) {
-    for (size_t i = 0; i < n; i++) free(m[i].path);
-    free(m);
+    return r;
 }
 
 /* A row of a module's line table. */
@@ -73,9 +58,7 @@ struct answer {
 };
 
 struct weft_symbols {
-    const struct weft_module *m;
-    size_t n;
-    char *cwd;
+    const struct weft_trace *t;
     void *dwfl;
     struct lines *lines; /* of the modules that were asked about */
     size_t nlines, lines_cap;
@@ -84,20 +67,22 @@ struct weft_symbols {
 };
 
 #if WEFT_HAVE_LIBDW
-static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf, .find_debuginfo = dwfl_standard_find_debuginfo};
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+                                         .find_debuginfo = dwfl_standard_find_debuginfo};
 
 /* Reports all modules to libdw, which opens them when they are asked about. */
-static void *open_dwfl(const struct weft_module *m, size_t n, const char *cwd) {
+static void *open_dwfl(const struct weft_trace *t) {
     Dwfl *d = dwfl_begin(&callbacks);
     if (!d) return NULL;
     dwfl_report_begin(d);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < t->nmodules; i++) {
         struct weft_strbuf path = {0};
-        if (!strchr(m[i].path, '/')) continue;
-        if (m[i].path[0] != '/') weft__strbuf_printf(&path, "%s/", cwd);
-        weft__strbuf_puts(&path, m[i].path);
+        const struct weft_module *m = &t->modules[i];
+        if (!strchr(m->path, '/')) continue;
+        if (m->path[0] != '/') weft__strbuf_printf(&path, "%s/", t->cwd);
+        weft__strbuf_puts(&path, m->path);
         struct stat st; /* a path in a foreign trace may be anything, a FIFO too */
-        if (stat(path.s, &st) == 0 && S_ISREG(st.st_mode)) dwfl_report_elf(d, m[i].path, path.s, -1, m[i].base, false);
+        if (stat(path.s, &st) == 0 && S_ISREG(st.st_mode)) dwfl_report_elf(d, m->path, path.s, -1, m->base, false);
         weft__strbuf_fini(&path);
     }
     dwfl_report_end(d, NULL, NULL);
@@ -129,7 +114,9 @@ static struct lines *load_lines(struct weft_symbols *s, Dwfl_Module *mod) {
             Dwarf_Line *l = dwarf_onesrcline(lines, i);
             struct row *r = &t->rows[t->n];
             Dwarf_Addr addr;
-            if (dwarf_lineaddr(l, &addr) != 0 || dwarf_lineno(l, &r->line) != 0 || dwarf_lineendsequence(l, &r->end) != 0) continue;
+            if (dwarf_lineaddr(l, &addr) != 0 || dwarf_lineno(l, &r->line) != 0 ||
+                dwarf_lineendsequence(l, &r->end) != 0)
+                continue;
             r->addr = addr;
             r->file = dwarf_linesrc(l, NULL, NULL);
             t->n++;
@@ -157,21 +144,19 @@ static char *find_line(struct weft_symbols *s, uint64_t addr) {
     if (lo == 0 || t->rows[lo - 1].end || !t->rows[lo - 1].file) return NULL;
     const char *file = t->rows[lo - 1].file;
     /* As a compiler would say it: relative to where the program was started, if it lies below. */
-    size_t len = strlen(s->cwd);
-    if (len > 1 && strncmp(file, s->cwd, len) == 0 && file[len] == '/') file += len + 1;
+    size_t len = strlen(s->t->cwd);
+    if (len > 1 && strncmp(file, s->t->cwd, len) == 0 && file[len] == '/') file += len + 1;
     struct weft_strbuf b = {0};
     weft__strbuf_printf(&b, "%s:%d", file, t->rows[lo - 1].line);
     return b.s;
 }
 #endif
 
-struct weft_symbols *weft__symbols_new(const struct weft_module *m, size_t n, const char *cwd) {
+struct weft_symbols *weft__symbols_new(const struct weft_trace *t) {
     struct weft_symbols *s = weft__alloc(sizeof *s);
-    s->m = m;
-    s->n = n;
-    s->cwd = weft__strdup(cwd);
+    s->t = t;
 #if WEFT_HAVE_LIBDW
-    s->dwfl = open_dwfl(m, n, cwd);
+    s->dwfl = open_dwfl(t);
 #endif
     return s;
 }
@@ -185,7 +170,6 @@ void weft__symbols_free(struct weft_symbols *s) {
     free(s->answers);
     for (size_t i = 0; i < s->nlines; i++) free(s->lines[i].rows);
     free(s->lines);
-    free(s->cwd);
     free(s);
 }
 
@@ -195,8 +179,8 @@ static char *find(struct weft_symbols *s, uint64_t addr) {
     char *line = find_line(s, addr);
     if (line) return line;
 #endif
-    for (size_t i = 0; i < s->n; i++) {
-        const struct weft_module *m = &s->m[i];
+    for (size_t i = 0; i < s->t->nmodules; i++) {
+        const struct weft_module *m = &s->t->modules[i];
         if (addr < m->base || addr - m->base >= m->size) continue;
         const char *slash = strrchr(m->path, '/');
         weft__strbuf_printf(&b, "%s+0x%llx", slash ? slash + 1 : m->path, (unsigned long long)(addr - m->base));

@@ -10,9 +10,9 @@
 
 #include <stdio.h>
 
-/* Bounds of the reader. A frame of streams.zst holds at most WEFT_FRAME_MAX bytes and says how many; all frames together
- * hold at most WEFT_RATIO_MAX times the file's size, and WEFT_RATIO_FREE bytes on top (a thread that did next to nothing
- * has a chunk of zeros, about 1,500 to 1; a bomb would give 32,000 to 1). */
+/* Bounds of the reader. A frame of streams.zst holds at most WEFT_FRAME_MAX bytes and says how many; all frames
+ * together hold at most WEFT_RATIO_MAX times the file's size, and WEFT_RATIO_FREE bytes on top (a thread that did next
+ * to nothing has a chunk of zeros, about 1,500 to 1; a bomb would give 32,000 to 1). */
 #define WEFT_FRAME (1u << 20)
 #define WEFT_FRAME_MAX (4u << 20)
 #define WEFT_RATIO_MAX 4096u
@@ -27,6 +27,13 @@ struct weft_frame {
     uint64_t first; /* chunk */
     uint32_t size;  /* compressed */
     uint32_t chunks;
+};
+
+struct weft_module {
+    uint64_t base, size;
+    uint8_t build_id[32];
+    bool weft; /* built with weft */
+    char *path;
 };
 
 struct weft_trace {
@@ -49,7 +56,12 @@ struct weft_trace {
     size_t cached; /* index + 1; 0: none */
     uint8_t *frame_in, *frame_out;
     void *dctx;
-    char *strings; /* header file; what the pointers above point into */
+    /* MODULE items, as walks over all slots have met them: all of them after the first walk that came to the end */
+    struct weft_module *modules;
+    size_t nmodules, modules_cap;
+    uint64_t modules_to; /* place up to which they are known */
+    bool modules_all;
+    char *strings;        /* header file; what the pointers above point into */
     uint32_t *index;      /* chunks grouped by slot, file order within a slot; NULL until a cursor wants one slot */
     uint64_t *index_slot; /* where each slot's chunks start in it, up to the end of index_top's */
     uint32_t index_top;   /* highest slot */
@@ -135,14 +147,14 @@ struct weft_trace_start {
 /* The header file's bytes, new memory. */
 int weft__header_encode(const struct weft_trace_start *s, char **out, size_t *len, struct weft_err *err) WEFT_MUST;
 void weft__end_encode(struct weft_trace_end *end); /* magic and hash */
-/* Writes header and an empty streams file into an existing folder. *lock stays locked until it is closed: by this others
- * see that the recording still runs. */
+/* Writes header and an empty streams file into an existing folder. *lock stays locked until it is closed: by this
+ * others see that the recording still runs. */
 int weft__trace_create(const char *dir, const struct weft_trace_start *s, int *lock, struct weft_err *err) WEFT_MUST;
 
 /* ---- seal.c ---- */
 typedef void weft_progress(void *ctx, uint64_t done, uint64_t all);
-/* After the run: streams becomes streams.zst, and end is written. *end is complete on success. */
-int weft__trace_seal(const char *dir, enum weft_end_kind kind, uint32_t code, weft_progress *progress, void *ctx,
+/* After the run: streams becomes streams.zst, and end is written. t is the open trace, which still reads the former. */
+int weft__trace_seal(struct weft_trace *t, enum weft_end_kind kind, uint32_t code, weft_progress *progress, void *ctx,
                      struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
 
 /* ---- encode.c: streams made by hand: for tests, and for stages that write traces ---- */
@@ -165,17 +177,10 @@ int weft__streams_compress(const uint8_t *bytes, size_t n, char **out, size_t *l
 
 /* ---- symbols.c: addresses to source lines ---- */
 struct weft_symbols;
-struct weft_module {
-    uint64_t base, size;
-    uint8_t build_id[32];
-    bool weft; /* built with weft */
-    char *path;
-};
-/* All MODULE items of a trace. The caller frees with weft__modules_free. */
-int weft__modules_read(struct weft_trace *t, struct weft_module **out, size_t *n, struct weft_err *err) WEFT_MUST;
 bool weft__module_decode(const struct weft_item *item, struct weft_module *m); /* m->path is new memory */
-void weft__modules_free(struct weft_module *m, size_t n);
-struct weft_symbols *weft__symbols_new(const struct weft_module *m, size_t n, const char *cwd);
+/* Walks the trace for t->modules, if nobody has yet. */
+int weft__modules_read(struct weft_trace *t, struct weft_err *err) WEFT_MUST;
+struct weft_symbols *weft__symbols_new(const struct weft_trace *t); /* by t->modules */
 void weft__symbols_free(struct weft_symbols *s);
 /* "file.c:12", or "libfoo.so+0x123", or "0x7f..."; lives as long as the symbols. */
 const char *weft__symbols_line(struct weft_symbols *s, uint64_t addr);

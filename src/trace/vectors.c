@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* LEAP's own form of a trace, as far as edges tell it: for each shared object the threads that accessed it, in order, with
- * run lengths (LEAP, FSE 2010, section 3: access vectors): "2*3 1 2" is three accesses by thread 2, one by thread 1, one by
- * thread 2.
+/* LEAP's own form of a trace, as far as edges tell it: for each shared object the threads that accessed it, in order,
+ * with run lengths (LEAP, FSE 2010, section 3: access vectors): "2*3 1 2" is three accesses by thread 2, one by thread
+ * 1, one by thread 2.
  *
- * LEAP numbers shared variables at compile time and logs every access. weft logs where something passes from one thread to
- * another. So:
+ * LEAP numbers shared variables at compile time and logs every access. weft logs where something passes from one thread
+ * to another. So:
  *
- *   access   a position that has an edge, or that an edge waits for to be done. Accesses that the edges did not need are
- *            not in the trace, and not here.
- *   object   sites that were seen to touch the same word: the two ends of an edge between accesses (EDGE_DONE) name two of
- *            them, and such pairs are joined. Like LEAP's, an object is a place in the program, not in memory: the elements
- *            of an array are one. Calls into the runtime (locks, threads, streams) have no site and are one object.
- *   order    all accesses are put into one order that respects every edge and every thread's clock: an access comes when
- *            what it waits for has come. Within a tick a thread's accesses have no known order but that of its own edges.
- *            Every recorded trace has such an order; in a damaged one there may be circles, which are broken at the lowest
- *            slot. */
+ *   access   a position that has an edge, or that an edge waits for to be done. Accesses that the edges did not need
+ * are not in the trace, and not here. object   sites that were seen to touch the same word: the two ends of an edge
+ * between accesses (EDGE_DONE) name two of them, and such pairs are joined. Like LEAP's, an object is a place in the
+ * program, not in memory: the elements of an array are one. Calls into the runtime (locks, threads, streams) have no
+ * site and are one object. order    all accesses are put into one order that respects every edge and every thread's
+ * clock: an access comes when what it waits for has come. Within a tick a thread's accesses have no known order but
+ * that of its own edges. Every recorded trace has such an order; in a damaged one there may be circles, which are
+ * broken at the lowest slot. */
 #include "trace/trace.h"
 
 #include <inttypes.h>
@@ -88,7 +87,8 @@ static int load(struct weft_trace *t, struct table *v, struct weft_err *err) {
                               .other_tick = i.other_tick,
                               .other_site = i.other_site,
                               .index = index++});
-        if (done) add(v, (struct event){.tick = i.other_tick, .site = i.other_site, .slot = i.other_slot, .index = index++});
+        if (done)
+            add(v, (struct event){.tick = i.other_tick, .site = i.other_site, .slot = i.other_slot, .index = index++});
     }
     weft__cursor_close(&c);
     if (r < 0 || v->n == 0) return r;
@@ -159,7 +159,8 @@ static bool satisfied(const struct table *v, const struct queue *q, const struct
 }
 
 /* Brings out what can come of the slot's current tick; true if that was anything. *blocked: the thread it waits for. */
-static bool advance(struct table *v, struct queue *q, uint32_t slot, bool force, size_t *order, size_t *out, uint32_t *blocked) {
+static bool advance(struct table *v, struct queue *q, uint32_t slot, bool force, size_t *order, size_t *out,
+                    uint32_t *blocked) {
     struct queue *s = &q[slot];
     uint64_t tick = v->events[s->next].tick;
     bool any = false;
@@ -249,13 +250,11 @@ static void print_vector(FILE *out, const struct table *v, const size_t *events,
 
 int weft__trace_vectors(struct weft_trace *t, FILE *out, struct weft_err *err) {
     struct table v = {0};
-    struct weft_module *m = NULL;
     struct weft_symbols *symbols = NULL;
-    size_t nm = 0, *order = NULL, *start = NULL, *sorted = NULL, *object = NULL;
+    size_t *order = NULL, *start = NULL, *sorted = NULL, *object = NULL;
     int r = load(t, &v, err);
-    if (r == 0) r = weft__modules_read(t, &m, &nm, err);
     if (r < 0) goto out;
-    symbols = weft__symbols_new(m, nm, t->cwd);
+    symbols = weft__symbols_new(t);
     find_objects(&v);
     order = one_order(&v);
     /* Group by object, order kept. */
@@ -288,7 +287,6 @@ out:
     free(start);
     free(order);
     weft__symbols_free(symbols);
-    weft__modules_free(m, nm);
     free(v.sites);
     free(v.events);
     return r;

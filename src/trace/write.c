@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Writes the two small files of a trace: header before the run, end after it (weft__trace_seal calls for that one). What
- * lies between, streams, is the runtime's. */
+/* Writes the two small files of a trace: header before the run, end after it (weft__trace_seal calls for that one).
+ * What lies between, streams, is the runtime's. */
 #include "trace/trace.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # usage: tests/fuzz/run.sh SECONDS
 # Builds the fuzzer of the trace reader and runs it on the seeds that lie beside it. Ends with 0 if nothing was found;
-# what makes it crash is left in the work folder, whose name is printed. CC, BUILD and JOBS can be set.
+# what makes it crash is left in the work folder, whose name is printed. CC and BUILD can be set.
 set -eu
 seconds=${1:-60}
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -25,7 +25,8 @@ rm -rf "$work/seed"
 mkdir "$work/seed"
 "$work/seeds" "$work/seed"
 cd "$work"
-if ! ./trace_fuzz -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=4096 -timeout=30 -print_final_stats=1 corpus seed >log 2>&1; then
+if ! ./trace_fuzz -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=4096 -timeout=30 -print_final_stats=1 \
+    corpus seed >log 2>&1; then
     tail -n 60 log
     echo "the trace reader failed on an input: see $work" >&2
     exit 1

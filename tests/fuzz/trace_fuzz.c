@@ -4,9 +4,8 @@
  *   0  streams.zst
  *   1  the header file, its size and hash put right
  *   2  streams, as it is
- *   3  streams, told shortly: chunks as slot (1 byte), flags (1), number of bytes (2), items; they get their magic, number
- *      and hash, so that the fuzzer reaches the items.
- * Bit 7 adds an end file. */
+ *   3  streams, told shortly: chunks as slot (1 byte), flags (1), number of bytes (2), items; they get their magic,
+ * number and hash, so that the fuzzer reaches the items. Bit 7 adds an end file. */
 #include "replay/replay.h"
 #include "trace/trace.h"
 
@@ -35,7 +34,10 @@ static size_t expand(const uint8_t *p, size_t n, uint8_t *out, size_t room) {
         len %= WEFT_CHUNK - sizeof(struct weft_chunk) + 1;
         p += 4, n -= 4;
         if (len > n) len = (uint16_t)n;
-        struct weft_chunk h = {.magic = WEFT_CHUNK_MAGIC, .slot = slot, .seq = seq[slot]++, .tick = (uint64_t)(flags >> 1) << (flags & 32)};
+        struct weft_chunk h = {.magic = WEFT_CHUNK_MAGIC,
+                               .slot = slot,
+                               .seq = seq[slot]++,
+                               .tick = (uint64_t)(flags >> 1) << (flags & 32)};
         memset(out + at, 0, WEFT_CHUNK);
         memcpy(out + at, &h, sizeof h);
         memcpy(out + at + sizeof h, p, len);

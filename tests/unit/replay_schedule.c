@@ -1,5 +1,6 @@
 /* Proves: the schedule of a replay holds each slot's own items in order, a mark for every position that an edge waits
- * for, once, and the ticks where each thread's knowledge ends; small cases by hand, large ones against the obvious way. */
+ * for, once, and the ticks where each thread's knowledge ends; small cases by hand, large ones against the obvious way.
+ */
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "unit/trace_make.h"
 
@@ -188,8 +189,8 @@ static void against_the_obvious_way(void **state) {
             m->osite = rnd(&s) % 3;
             m->done = rnd(&s) % 2;
             own[m->slot]++;
-            weft__encode_edge(&e, m->slot, m->done ? WEFT_ITEM_EDGE_DONE : WEFT_ITEM_EDGE, m->tick, m->site, m->other, m->otick,
-                              m->osite, 0);
+            weft__encode_edge(&e, m->slot, m->done ? WEFT_ITEM_EDGE_DONE : WEFT_ITEM_EDGE, m->tick, m->site, m->other,
+                              m->otick, m->osite, 0);
         }
         struct view v = build(&e, 0, 0);
         struct made *sorted = malloc(EDGES * sizeof *sorted);
@@ -206,7 +207,8 @@ static void against_the_obvious_way(void **state) {
             assert_int_equal(v.slots[slot].items, own[slot] + marks_on[slot]);
             for (uint64_t k = 0; k < v.slots[slot].items; k++) {
                 if (k) assert_true(i[k - 1].tick <= i[k].tick);
-                if (k && i[k - 1].tick == i[k].tick) assert_false(i[k - 1].kind != WEFT_S_WAIT && i[k].kind == WEFT_S_WAIT);
+                if (k && i[k - 1].tick == i[k].tick)
+                    assert_false(i[k - 1].kind != WEFT_S_WAIT && i[k].kind == WEFT_S_WAIT);
                 if (i[k].kind == WEFT_S_WAIT) continue;
                 assert_true(i[k].a < distinct && !slot_of[i[k].a]);
                 mark_of[i[k].a] = i[k];
@@ -251,7 +253,7 @@ static void reset_makes_it_new(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_threads), cmocka_unit_test(equal_marks_share_a_flag), cmocka_unit_test(final_ticks),
-        cmocka_unit_test(empty_trace), cmocka_unit_test(against_the_obvious_way), cmocka_unit_test(reset_makes_it_new),
+        cmocka_unit_test(empty_trace), cmocka_unit_test(against_the_obvious_way),  cmocka_unit_test(reset_makes_it_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,9 +30,10 @@ static void header_comes_back(void **state) {
 
 static void small_items(void **state) {
     (void)state;
-    static const uint32_t kinds[2][16] = {
-        {WEFT_ITEM_START, WEFT_ITEM_MODULE, WEFT_ITEM_INPUT, WEFT_ITEM_EDGE_STEP, WEFT_ITEM_EDGE, WEFT_ITEM_NOTE, 99, WEFT_ITEM_REACHED, WEFT_ITEM_CRASH},
-        {WEFT_ITEM_START, WEFT_ITEM_EDGE, WEFT_ITEM_EDGE_DONE, WEFT_ITEM_INPUT, WEFT_ITEM_VERIFY, WEFT_ITEM_SIGNAL, WEFT_ITEM_EXIT}};
+    static const uint32_t kinds[2][16] = {{WEFT_ITEM_START, WEFT_ITEM_MODULE, WEFT_ITEM_INPUT, WEFT_ITEM_EDGE_STEP,
+                                           WEFT_ITEM_EDGE, WEFT_ITEM_NOTE, 99, WEFT_ITEM_REACHED, WEFT_ITEM_CRASH},
+                                          {WEFT_ITEM_START, WEFT_ITEM_EDGE, WEFT_ITEM_EDGE_DONE, WEFT_ITEM_INPUT,
+                                           WEFT_ITEM_VERIFY, WEFT_ITEM_SIGNAL, WEFT_ITEM_EXIT}};
     struct weft_encoder e = {0};
     struct weft_err err;
     struct weft_item i;
@@ -180,6 +181,14 @@ static void clean(const char *dir) {
     assert_int_equal(rmdir(dir), 0); /* nothing temporary was left */
 }
 
+static void seal(const char *dir, enum weft_end_kind kind, uint32_t code, struct weft_counts *n) {
+    struct weft_trace *t;
+    struct weft_err err;
+    if (weft__trace_open(dir, &t, &err) < 0 || weft__trace_seal(t, kind, code, NULL, NULL, n, &err) < 0)
+        fail_msg("%s", err.text);
+    weft__trace_close(t);
+}
+
 /* As a killed program leaves it: open chunks, reserved ones in between and at the end, one with half a header. */
 static void sealing_keeps_items(void **state) {
     (void)state;
@@ -210,7 +219,7 @@ static void sealing_keeps_items(void **state) {
     check_random(t, data);
     weft__trace_close(t);
 
-    if (weft__trace_seal(dir, WEFT_END_SIGNAL, 9, NULL, NULL, &n, &err) < 0) fail_msg("%s", err.text);
+    seal(dir, WEFT_END_SIGNAL, 9, &n);
     assert_false(there(dir, "streams"));
     assert_true(there(dir, "streams.zst"));
     if (weft__trace_open(dir, &t, &err) < 0) fail_msg("%s", err.text);
@@ -246,7 +255,7 @@ static void sealing_nothing(void **state) {
     assert_non_null(mkdtemp(dir));
     put(dir, "header", h.p, h.n);
     put(dir, "streams", "", 0);
-    if (weft__trace_seal(dir, WEFT_END_EXIT, 0, NULL, NULL, &n, &err) < 0) fail_msg("%s", err.text);
+    seal(dir, WEFT_END_EXIT, 0, &n);
     struct weft_trace *t;
     if (weft__trace_open(dir, &t, &err) < 0) fail_msg("%s", err.text);
     if (weft__trace_check(t, &n, &err) < 0) fail_msg("%s", err.text);
@@ -275,7 +284,7 @@ static void numbers_for_people(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(header_comes_back), cmocka_unit_test(small_items),     cmocka_unit_test(many_items),
+        cmocka_unit_test(header_comes_back),   cmocka_unit_test(small_items),     cmocka_unit_test(many_items),
         cmocka_unit_test(sealing_keeps_items), cmocka_unit_test(sealing_nothing), cmocka_unit_test(numbers_for_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

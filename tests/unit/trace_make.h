@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Small traces, made by the encoder, opened from memory: for the unit tests of the reader and of what is built on it. */
+/* Small traces, made by the encoder, opened from memory: for the unit tests of the reader and of what is built on it.
+ */
 #ifndef WEFT_TEST_TRACE_MAKE_H
 #define WEFT_TEST_TRACE_MAKE_H
 
@@ -26,8 +27,13 @@ struct bytes {
 
 static inline struct bytes make_header(void) {
     static char *argv[] = {"./prog", "one", "", NULL}, *env[] = {"HOME=/", "LD_BIND_NOW=1", NULL};
-    struct weft_trace_start s = {
-        .program = "/bin/prog", .cwd = "/tmp", .argv = argv, .env = env, .seed = 42, .stack_limit = 8 << 20, .start_time = 1};
+    struct weft_trace_start s = {.program = "/bin/prog",
+                                 .cwd = "/tmp",
+                                 .argv = argv,
+                                 .env = env,
+                                 .seed = 42,
+                                 .stack_limit = 8 << 20,
+                                 .start_time = 1};
     struct bytes b;
     struct weft_err err;
     memcpy(s.at_random, "0123456789abcdef", 16);
@@ -45,8 +51,8 @@ static inline int memory_file(const void *p, size_t n) {
 /* end may be NULL. */
 static inline int open_bytes(struct bytes header, const struct weft_trace_end *end, const void *streams, size_t n,
                              bool compressed, struct weft_trace **out, struct weft_err *err) {
-    return weft__trace_open_parts("test", header.p, header.n, end, end ? sizeof *end : 0, memory_file(streams, n), compressed,
-                                  out, err);
+    return weft__trace_open_parts("test", header.p, header.n, end, end ? sizeof *end : 0, memory_file(streams, n),
+                                  compressed, out, err);
 }
 
 static inline struct weft_trace *open_encoded(struct weft_encoder *e, const struct weft_trace_end *end) {

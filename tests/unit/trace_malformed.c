@@ -1,5 +1,5 @@
-/* Proves: whatever happens to a trace's bytes, the reader, the checker and the schedule builder do not crash, and either
- * refuse it or find exactly the items that were written. Every truncation, every bit flipped. */
+/* Proves: whatever happens to a trace's bytes, the reader, the checker and the schedule builder do not crash, and
+ * either refuse it or find exactly the items that were written. Every truncation, every bit flipped. */
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "unit/trace_make.h"
 
@@ -31,7 +31,8 @@ static int digest(struct bytes header, const struct weft_trace_end *end, const v
     if (built == 0) weft__schedule_fini(&s);
     for (uint32_t slot = 1; slot < 4; slot++) { /* one slot's walk sees what all slots' walk sees */
         weft__cursor_open(&c, t, slot);
-        while (weft__cursor_next(&c, &i, &err) > 0) {}
+        while (weft__cursor_next(&c, &i, &err) > 0) {
+        }
         weft__cursor_close(&c);
     }
     weft__trace_close(t);
@@ -124,15 +125,14 @@ static void end_damage(void **state) {
         ((char *)&f->end)[bit / 8] ^= 1 << bit % 8;
     }
     for (size_t n = 0; n < sizeof f->end; n++)
-        assert_true(weft__trace_open_parts("test", f->header.p, f->header.n, &f->end, n, memory_file(f->zst.p, f->zst.n), true, &t,
-                                           &err) < 0);
+        assert_true(weft__trace_open_parts("test", f->header.p, f->header.n, &f->end, n,
+                                           memory_file(f->zst.p, f->zst.n), true, &t, &err) < 0);
 }
 
 static void compressed_damage(void **state) {
     struct fixture *f = *state;
     uint64_t d;
-    for (size_t n = 0; n < f->zst.n; n++)
-        assert_true(digest(f->header, &f->end, f->zst.p, n, true, &d) < 0);
+    for (size_t n = 0; n < f->zst.n; n++) assert_true(digest(f->header, &f->end, f->zst.p, n, true, &d) < 0);
     for (size_t bit = 0; bit < f->zst.n * 8; bit++) {
         f->zst.p[bit / 8] ^= 1 << bit % 8;
         int r = digest(f->header, &f->end, f->zst.p, f->zst.n, true, &d);
@@ -175,7 +175,8 @@ static void lies_in_chunks(void **state) {
         for (size_t c = 0; c < f->e.chunks; c++) {
             struct weft_chunk h;
             memcpy(&h, copy + c * WEFT_CHUNK, sizeof h);
-            if (h.used >= sizeof h && h.used <= WEFT_CHUNK) h.hash = weft_hash(copy + c * WEFT_CHUNK + sizeof h, h.used - sizeof h);
+            if (h.used >= sizeof h && h.used <= WEFT_CHUNK)
+                h.hash = weft_hash(copy + c * WEFT_CHUNK + sizeof h, h.used - sizeof h);
             memcpy(copy + c * WEFT_CHUNK, &h, sizeof h);
         }
         (void)digest(f->header, round & 1 ? &f->end : NULL, copy, all, false, &d);
@@ -213,9 +214,10 @@ static void messages_say_where(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(header_damage),     cmocka_unit_test(header_lies), cmocka_unit_test(end_damage),
-        cmocka_unit_test(compressed_damage), cmocka_unit_test(raw_damage),  cmocka_unit_test(lies_in_chunks),
-        cmocka_unit_test(bombs),             cmocka_unit_test(messages_say_where),
+        cmocka_unit_test(header_damage), cmocka_unit_test(header_lies),
+        cmocka_unit_test(end_damage),    cmocka_unit_test(compressed_damage),
+        cmocka_unit_test(raw_damage),    cmocka_unit_test(lies_in_chunks),
+        cmocka_unit_test(bombs),         cmocka_unit_test(messages_say_where),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -52,6 +52,7 @@ struct weft_set {
     uint32_t count, room;
 };
 int weft__set_add(struct weft_set *set, uint32_t x); /* 1: it was not there */
+int weft__set_remove(struct weft_set *set, uint32_t x); /* 1: it was there */
 int weft__set_has(const struct weft_set *set, uint32_t x);
 /* 1: `into` grew. What was not there is added to `fresh` too (may be NULL). */
 int weft__set_union(struct weft_set *into, const struct weft_set *from, struct weft_set *fresh);
@@ -75,6 +76,14 @@ int weft__ir_is_local(LLVMValueRef global);      /* internal or private linkage 
 const char *weft__ir_name(LLVMValueRef v);
 LLVMValueRef weft__ir_access_pointer(LLVMValueRef inst, int *is_write, LLVMTypeRef *type); /* NULL: not an access */
 int64_t weft__ir_alloca_size(LLVMTargetDataRef td, LLVMValueRef alloca); /* -1: not known */
+
+/* What the type-based alias tag of a load or store says about the object. */
+enum weft_tbaa {
+    WEFT_TBAA_ANY,     /* nothing, or char */
+    WEFT_TBAA_POINTER,
+    WEFT_TBAA_NUMBER,  /* any other scalar type: by the rules of C, it was not stored as a pointer */
+};
+enum weft_tbaa weft__ir_tbaa(LLVMValueRef inst);
 
 /* Offset of a GEP (instruction or constant expression): constant part in *fixed; for each variable index its stride and, if
  * it indexes into an array of known length behind a constant first index, that length (else 0). Returns the number of
@@ -120,6 +129,7 @@ enum weft_object_kind {
     WEFT_OBJ_GLOBAL,
     WEFT_OBJ_TLS,
     WEFT_OBJ_FUNCTION,
+    WEFT_OBJ_DIFFERENCE, /* no object: integers that are the difference of two pointers */
 };
 
 /* Part of an object's contents. Accesses are rounded to words of 8 bytes, so pointers that are stored and loaded in pieces are
@@ -143,6 +153,7 @@ struct weft_object {
     uint32_t segments, segment_room;
     uint32_t inside, outside; /* exact or partial locations in it, and before or behind it */
     uint32_t location;        /* the last one */
+    uint32_t whole;           /* the one for all of it; 0: not there */
 };
 
 #define WEFT_FAR ((int64_t)1 << 40) /* an offset that no object has */
@@ -162,6 +173,7 @@ enum weft_constraint_kind {
     WEFT_C_CALL,     /* this is called by call `other` */
     WEFT_C_CALLBACK, /* this is called by code outside: callback[other] */
     WEFT_C_EXPOSE,   /* code outside gets hold of this */
+    WEFT_C_UNDO,     /* other is a pointer made of this integer, which may contain differences */
 };
 enum { WEFT_TO_END = -1, WEFT_WHOLE = -2 }; /* sizes */
 
@@ -248,12 +260,16 @@ struct weft_points {
     uint64_t *pair;           /* call << 32 | target node of the call graph */
     size_t pairs, pair_room;
     uint32_t *ret, *va;       /* per function: node of the result; object of variable arguments + 1 */
-    uint32_t loc_unknown, loc_errno, loc_ctype;
+    uint32_t loc_unknown, loc_errno, loc_ctype, loc_difference;
     uint32_t exposed;    /* node: what code outside got hold of */
     uint32_t thrown;     /* node: exceptions */
     uint32_t results;    /* node: results of threads */
     uint32_t thread_arg; /* node: arguments of threads */
+    uint32_t differences; /* node: the pointers in them */
+    uint8_t undone;       /* a pointer is made of a difference somewhere */
     uint32_t io;         /* node: pointers written to files and pipes */
+    uint32_t words;      /* node: what is stored as a number of 64 bits, and may be a pointer */
+    uint32_t parts;      /* node: what is stored as a shorter number, and may be part of one */
     uint32_t *inttoptr;  /* nodes of integers that are cast to pointers */
     uint32_t inttoptrs, inttoptr_room;
 };

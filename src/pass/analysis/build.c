@@ -2,10 +2,14 @@
 /* Turns a module into constraints for the solver (solve.c).
  *
  * Every value that can hold a pointer, or part of one, has a node: integers, floats and vectors count, since programs keep
- * pointers in integers, tag their low bits, pack them into vectors and copy them byte by byte. Arithmetic on integers that
- * may hold a pointer gives a pointer somewhere into the same objects. Not followed are multiplication and division (hashes),
- * comparison, conversion from and to floating-point values, and pointers written as text. Results of first-class aggregates
- * are one node.
+ * pointers in integers, tag their low bits, pack them into vectors and copy them byte by byte. Arithmetic on integers of 64
+ * bits that may hold a pointer gives a pointer somewhere into the same objects. Numbers of 32 bits or less are parts of
+ * pointers as long as they are copied, shifted by bytes or put together by `or`; arithmetic makes them mere numbers (or all
+ * that is computed from a character of argv would be a pointer). The difference of two pointers is a number, too, unless
+ * somewhere a pointer is made of it (WEFT_C_UNDO). Where alias tags say that a number is loaded (programs built with strict
+ * aliasing), only what is stored as a number somewhere can come out. Not followed are multiplication and division (hashes), comparison,
+ * conversion from and to floating-point values, and pointers written as text. Results of first-class aggregates are one
+ * node.
  *
  * What code outside does comes from the table of externals; a function that is not in it gets hold of all its arguments (see
  * `exposed`). Linkage tells what else code outside can reach: anything that is not internal, after the linker has made
@@ -841,15 +845,36 @@ static int in_cycle(LLVMValueRef gep) {
     return 0;
 }
 
+/* Is the value below 2^32, or sign-extended from there? Then it is no pointer, at most a part of one. */
+static int narrow(LLVMValueRef v) {
+    if (!LLVMIsAInstruction(v))
+        return 0;
+    LLVMOpcode o = LLVMGetInstructionOpcode(v);
+    LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(v, 0));
+    if (o == LLVMZExt || o == LLVMSExt)
+        return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) <= 32;
+    if ((o != LLVMAnd && o != LLVMLShr) || !LLVMIsAConstantInt(LLVMGetOperand(v, 1)) || LLVMGetIntTypeWidth(type) > 64)
+        return 0;
+    uint64_t c = LLVMConstIntGetZExtValue(LLVMGetOperand(v, 1));
+    return o == LLVMAnd ? c <= UINT32_MAX : c >= 32;
+}
+
+static int is_ptrtoint(LLVMValueRef v) {
+    return LLVMIsAPtrToIntInst(v) || (LLVMIsAConstantExpr(v) && LLVMGetConstOpcode(v) == LLVMPtrToInt);
+}
+
 static void build_integer(struct weft_points *p, LLVMValueRef in, LLVMOpcode o) {
     uint32_t to = node_of(p, in);
     LLVMValueRef a = LLVMGetOperand(in, 0), b = LLVMGetOperand(in, 1);
     if (!to)
         return;
-    if (LLVMIsAConstantInt(b) && LLVMGetIntTypeWidth(LLVMTypeOf(b)) <= 64) {
+    int part = LLVMGetTypeKind(LLVMTypeOf(in)) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(LLVMTypeOf(in)) < 64;
+    if (!part && LLVMIsAConstantInt(b) && LLVMGetIntTypeWidth(LLVMTypeOf(b)) <= 64) {
         int64_t c = LLVMConstIntGetSExtValue(b);
         uint32_t from = node_of(p, a);
         if (!from)
+            return;
+        if (narrow(a) && o != LLVMOr && o != LLVMShl && o != LLVMLShr && o != LLVMAShr)
             return;
         if ((o == LLVMAdd || o == LLVMSub) && c > -(1 << 30) && c < (1 << 30)) {
             weft__points_shift(p, from, (struct weft_gep){.fixed = o == LLVMAdd ? c : -c}, to);
@@ -866,9 +891,54 @@ static void build_integer(struct weft_points *p, LLVMValueRef in, LLVMOpcode o) 
             return;
         }
     }
-    blur(p, node_of(p, a), to);
-    if (o != LLVMShl && o != LLVMLShr && o != LLVMAShr)
+    if (o == LLVMShl || o == LLVMLShr || o == LLVMAShr) {
+        int scaled = o == LLVMShl && LLVMIsAConstantInt(b) && LLVMConstIntGetZExtValue(b) < 8;
+        if (!(scaled && (part || narrow(a))))
+            blur(p, node_of(p, a), to);
+        return;
+    }
+    if (o != LLVMOr && part)
+        return;
+    if (o == LLVMSub && is_ptrtoint(b)) {
+        blur(p, node_of(p, a), p->differences);
+        blur(p, node_of(p, b), p->differences);
+        weft__points_add(p, to, p->loc_difference);
+        return;
+    }
+    if (o == LLVMOr || !narrow(a))
+        blur(p, node_of(p, a), to);
+    if (o == LLVMOr || !narrow(b))
         blur(p, node_of(p, b), to);
+}
+
+/* Does a pointer fit into one element? */
+static int is_word(LLVMTypeRef type) {
+    while (LLVMGetTypeKind(type) == LLVMVectorTypeKind || LLVMGetTypeKind(type) == LLVMArrayTypeKind)
+        type = LLVMGetElementType(type);
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(type) >= 64;
+    case LLVMFloatTypeKind:
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+/* base + difference, possibly behind phis. A pointer that was kept in an integer is no sum. */
+static int is_sum(LLVMValueRef v, int depth) {
+    if (!LLVMIsAInstruction(v))
+        return 0;
+    LLVMOpcode o = LLVMGetInstructionOpcode(v);
+    if (o == LLVMAdd || o == LLVMSub)
+        return !LLVMIsAConstantInt(LLVMGetOperand(v, 1)) || is_sum(LLVMGetOperand(v, 0), depth);
+    int yes = 0;
+    if ((o == LLVMPHI || o == LLVMSelect || o == LLVMAnd || o == LLVMFreeze) && depth)
+        for (int i = 0, n = LLVMGetNumOperands(v); i < n && !yes; i++)
+            yes = is_sum(LLVMGetOperand(v, (unsigned)i), depth - 1);
+    return yes;
 }
 
 static void build_instruction(struct weft_points *p, LLVMValueRef in, uint32_t function) {
@@ -881,15 +951,27 @@ static void build_instruction(struct weft_points *p, LLVMValueRef in, uint32_t f
     case LLVMLoad: {
         uint32_t from = node_of(p, LLVMGetOperand(in, 0));
         int64_t size = size_of(p, LLVMTypeOf(in));
-        if (holds(LLVMTypeOf(in)))
+        if (!holds(LLVMTypeOf(in)))
+            ;
+        else if (weft__ir_tbaa(in) == WEFT_TBAA_NUMBER)
+            weft__points_copy(p, is_word(LLVMTypeOf(in)) ? p->words : p->parts, node_of(p, in));
+        else
             weft__points_load(p, from, 0, size, node_of(p, in));
         add_access(p, in, 0, function, from, size, 1, 0, 0);
         break;
     }
     case LLVMStore: {
-        uint32_t to = node_of(p, LLVMGetOperand(in, 1));
-        int64_t size = size_of(p, LLVMTypeOf(LLVMGetOperand(in, 0)));
-        weft__points_store(p, to, 0, size, node_of(p, LLVMGetOperand(in, 0)));
+        uint32_t to = node_of(p, LLVMGetOperand(in, 1)), v = node_of(p, LLVMGetOperand(in, 0));
+        LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(in, 0));
+        int64_t size = size_of(p, type);
+        weft__points_store(p, to, 0, size, v);
+        if (v && LLVMGetTypeKind(type) != LLVMPointerTypeKind) {
+            enum weft_tbaa tag = weft__ir_tbaa(in);
+            if (is_word(type) && tag != WEFT_TBAA_POINTER)
+                weft__points_copy(p, v, p->words);
+            else if (!is_word(type) && tag == WEFT_TBAA_NUMBER)
+                weft__points_copy(p, v, p->parts);
+        }
         add_access(p, in, 0, function, to, size, 0, 1, 0);
         break;
     }
@@ -935,6 +1017,8 @@ static void build_instruction(struct weft_points *p, LLVMValueRef in, uint32_t f
         WEFT_GROW(p->inttoptr, p->inttoptrs, p->inttoptr_room);
         p->inttoptr[p->inttoptrs++] = node_of(p, in);
         weft__points_copy(p, from, node_of(p, in));
+        if (is_sum(LLVMGetOperand(in, 0), 4))
+            weft__points_constrain(p, from, (struct weft_constraint){WEFT_C_UNDO, 0, node_of(p, in), 0, 0});
         break;
     }
     case LLVMPHI:
@@ -1027,11 +1111,15 @@ struct weft_points *weft__points_new(struct weft_facts *f) {
     p->results = weft__points_new_node(p);
     p->thread_arg = weft__points_new_node(p);
     p->io = weft__points_new_node(p);
+    p->words = weft__points_new_node(p);
+    p->parts = weft__points_new_node(p);
     p->ret = calloc(f->functions + 1, sizeof *p->ret);
     p->va = calloc(f->functions + 1, sizeof *p->va);
     WEFT_CHECK(p->ret && p->va);
 
     p->loc_unknown = weft__points_location(p, weft__points_new_object(p, WEFT_OBJ_UNKNOWN, NULL, -1), 0, 1);
+    p->loc_difference = weft__points_location(p, weft__points_new_object(p, WEFT_OBJ_DIFFERENCE, NULL, 0), 0, 1);
+    p->differences = weft__points_new_node(p);
     uint32_t o = weft__points_new_object(p, WEFT_OBJ_TLS, NULL, 8);
     p->loc_errno = weft__points_location(p, o, 0, 1);
     uint32_t table = weft__points_new_object(p, WEFT_OBJ_GLOBAL, NULL, -1);
@@ -1155,7 +1243,7 @@ void weft__build_callback(struct weft_points *p, const struct weft_callback *cal
 
 void weft__build_exposed(struct weft_points *p, uint32_t object) {
     struct weft_object *o = &p->object[object];
-    if (o->kind == WEFT_OBJ_UNKNOWN)
+    if (o->kind == WEFT_OBJ_UNKNOWN || o->kind == WEFT_OBJ_DIFFERENCE)
         return;
     if (o->kind != WEFT_OBJ_FUNCTION) {
         int64_t end = o->stride ? o->stride : o->size >= 0 ? o->size : WEFT_FAR;

@@ -109,3 +109,36 @@ int weft__ir_gep(LLVMTargetDataRef td, LLVMValueRef gep, int64_t *fixed, struct 
     }
     return variable;
 }
+
+/* !{base type, access type, offset}, where a scalar type is !{!"name", parent, 0}; or in old style the type itself. */
+enum weft_tbaa weft__ir_tbaa(LLVMValueRef inst) {
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(LLVMGetOperand(inst, 0)));
+    LLVMValueRef tag = LLVMGetMetadata(inst, LLVMGetMDKindIDInContext(context, "tbaa", 4)), op[8];
+    if (!tag)
+        return WEFT_TBAA_ANY;
+    unsigned n = LLVMGetMDNodeNumOperands(tag), length;
+    if (n < 2 || n > 8)
+        return WEFT_TBAA_ANY;
+    LLVMGetMDNodeOperands(tag, op);
+    const char *name = LLVMGetMDString(op[0], &length);
+    if (!name) {
+        unsigned k = LLVMIsAMDNode(op[1]) ? LLVMGetMDNodeNumOperands(op[1]) : 0;
+        if (k < 2 || k > 8)
+            return WEFT_TBAA_ANY;
+        LLVMGetMDNodeOperands(op[1], op);
+        name = LLVMGetMDString(op[0], &length);
+        if (!name)
+            return WEFT_TBAA_ANY;
+    }
+    if (length > 4 && !memcmp(name + length - 4, "char", 4))
+        return WEFT_TBAA_ANY;
+    if ((length >= 7 && !memcmp(name + length - 7, "pointer", 7)) || (length > 1 && name[0] == 'p' && name[1] >= '0' && name[1] <= '9'))
+        return WEFT_TBAA_POINTER;
+    /* Rust, Swift and others may mean something else by their names. C and C++ name scalars or mangled enums. */
+    static const char *const scalar[] = {"int", "long", "long long", "short", "bool", "_Bool", "float", "double", "long double",
+                                         "__int128", "wchar_t", "char16_t", "char32_t", "half", "_Float16"};
+    for (size_t i = 0; i < sizeof scalar / sizeof *scalar; i++)
+        if (strlen(scalar[i]) == length && !memcmp(scalar[i], name, length))
+            return WEFT_TBAA_NUMBER;
+    return length > 4 && !memcmp(name, "_ZTS", 4) ? WEFT_TBAA_NUMBER : WEFT_TBAA_ANY;
+}

@@ -31,12 +31,18 @@ uint32_t weft__points_new_object(struct weft_points *p, enum weft_object_kind ki
     return p->objects++;
 }
 
+static int is_memory(const struct weft_object *o) {
+    return o->kind != WEFT_OBJ_UNKNOWN && o->kind != WEFT_OBJ_FUNCTION && o->kind != WEFT_OBJ_DIFFERENCE;
+}
+
 /* Puts an offset range into the normal form of the object: whole is [-FAR, FAR). */
 static void normalise(const struct weft_object *o, int64_t *lo, int64_t *hi) {
     if (o->kind == WEFT_OBJ_UNKNOWN || o->kind == WEFT_OBJ_FUNCTION) {
         *lo = 0, *hi = 1;
         return;
     }
+    if (o->kind == WEFT_OBJ_DIFFERENCE)
+        *lo = 0, *hi = 1;
     if (*lo <= -WEFT_FAR || (*lo >= WEFT_FAR && *hi >= WEFT_FAR)) {
         *lo = -WEFT_FAR, *hi = WEFT_FAR;
         return;
@@ -72,7 +78,7 @@ static uint32_t find_location(const struct weft_points *p, uint32_t object, int6
 
 /* Does the unknown location stand for it? */
 static int is_unknown(const struct weft_object *o) {
-    return o->kind == WEFT_OBJ_UNKNOWN || (o->exposed && !o->constant && o->kind != WEFT_OBJ_FUNCTION);
+    return o->kind == WEFT_OBJ_UNKNOWN || (o->exposed && !o->constant && is_memory(o));
 }
 
 static uint32_t new_location(struct weft_points *p, uint32_t object, int64_t lo, int64_t hi) {
@@ -90,6 +96,8 @@ static uint32_t new_location(struct weft_points *p, uint32_t object, int64_t lo,
     uint32_t *b = &p->bucket[bucket_of(p, object, lo, hi)];
     p->location[p->locations] = (struct weft_location){object, *b, p->object[object].location, lo, hi};
     p->object[object].location = p->locations;
+    if (lo == -WEFT_FAR && hi == WEFT_FAR)
+        p->object[object].whole = p->locations;
     return *b = p->locations++;
 }
 
@@ -117,7 +125,7 @@ static uint32_t shifted(struct weft_points *p, uint32_t location, const struct w
     const struct weft_object *o = &p->object[l.object];
     if (is_unknown(o))
         return p->loc_unknown;
-    if (o->kind == WEFT_OBJ_FUNCTION || (l.lo == -WEFT_FAR && l.hi == WEFT_FAR))
+    if (o->kind == WEFT_OBJ_FUNCTION || o->kind == WEFT_OBJ_DIFFERENCE || (l.lo == -WEFT_FAR && l.hi == WEFT_FAR))
         return location;
     if (g->step && !(o->stride && g->step % o->stride == 0))
         return weft__points_location(p, l.object, -WEFT_FAR, WEFT_FAR);
@@ -149,7 +157,7 @@ int weft__points_range(const struct weft_points *p, uint32_t location, int64_t o
     const struct weft_location *l = &p->location[location];
     const struct weft_object *o = &p->object[l->object];
     int64_t end = o->stride ? o->stride : o->size >= 0 ? o->size : WEFT_FAR;
-    if (o->kind == WEFT_OBJ_FUNCTION || o->kind == WEFT_OBJ_UNKNOWN || end == 0 || size == 0)
+    if (!is_memory(o) || end == 0 || size == 0)
         return 0;
     if (size == WEFT_WHOLE || (l->lo == -WEFT_FAR && l->hi == WEFT_FAR)) {
         *lo = 0, *hi = end;
@@ -190,7 +198,7 @@ static void collapse(struct weft_points *p, uint32_t object) {
 
 uint32_t weft__points_contents(struct weft_points *p, uint32_t object, int64_t lo, int64_t hi, int store) {
     struct weft_object *o = &p->object[object];
-    if (o->kind == WEFT_OBJ_FUNCTION || o->kind == WEFT_OBJ_UNKNOWN)
+    if (!is_memory(o))
         return 0;
     if (o->stride && o->stride % 8)
         lo = 0, hi = WEFT_FAR; /* words of different elements overlap differently */
@@ -377,6 +385,12 @@ static void apply(struct weft_points *p, struct weft_constraint c, const struct 
         case WEFT_C_CALLBACK:
             weft__build_callback(p, &p->callback[c.other], object);
             break;
+        case WEFT_C_UNDO:
+            if (p->object[object].kind == WEFT_OBJ_DIFFERENCE) {
+                p->undone = 1;
+                weft__points_copy(p, p->differences, c.other);
+            }
+            break;
         case WEFT_C_EXPOSE:
             if (!p->object[object].exposed) {
                 weft__build_exposed(p, object);
@@ -476,13 +490,31 @@ static void search(struct weft_points *p, struct wave *w, uint32_t root) {
     }
 }
 
+/* Takes out of a node what says nothing new: locations in exposed objects, and parts of an object that is there as a whole. */
 static void absorb(struct weft_points *p, struct weft_node *n) {
-    if (!weft__set_meets(&n->fresh, &p->absorbed))
-        return;
-    weft__set_minus(&n->fresh, &p->absorbed);
-    weft__set_minus(&n->pts, &p->absorbed);
-    if (weft__set_add(&n->pts, p->loc_unknown))
-        weft__set_add(&n->fresh, p->loc_unknown);
+    if (weft__set_meets(&n->fresh, &p->absorbed)) {
+        weft__set_minus(&n->fresh, &p->absorbed);
+        weft__set_minus(&n->pts, &p->absorbed);
+        if (weft__set_add(&n->pts, p->loc_unknown))
+            weft__set_add(&n->fresh, p->loc_unknown);
+    }
+    int removed = 0;
+    WEFT_SET_EACH(&n->fresh, l) {
+        uint32_t whole = p->object[p->location[l].object].whole;
+        if (!whole || !weft__set_has(&n->pts, whole))
+            continue;
+        if (l != whole) {
+            removed |= weft__set_remove(&n->fresh, (uint32_t)l) | weft__set_remove(&n->pts, (uint32_t)l);
+            continue;
+        }
+        for (uint32_t k = p->object[p->location[l].object].location; k; k = p->location[k].sibling)
+            if (k != whole && weft__set_remove(&n->pts, k))
+                removed |= 1 | weft__set_remove(&n->fresh, k);
+    }
+    if (removed) {
+        weft__set_minus(&n->fresh, &(struct weft_set){0});
+        weft__set_minus(&n->pts, &(struct weft_set){0});
+    }
 }
 
 static void wave(struct weft_points *p, struct wave *w) {

@@ -357,6 +357,8 @@ static void find_escaped(struct threads *t) {
         }
     while (n) {
         uint32_t o = list[--n];
+        if (p->object[o].kind == WEFT_OBJ_DIFFERENCE && p->undone)
+            escape_node(t, p->differences, &list, &n, &room);
         for (uint32_t i = 0; i < p->object[o].segments; i++)
             escape_node(t, p->object[o].segment[i].out, &list, &n, &room);
     }
@@ -443,6 +445,8 @@ static enum weft_why classify_object(const struct threads *t, uint32_t location,
     int64_t lo, hi;
     if (o->kind == WEFT_OBJ_UNKNOWN)
         return WEFT_WHY_ORDERED;
+    if (o->kind == WEFT_OBJ_DIFFERENCE)
+        return WEFT_WHY_NOTHING;
     if (o->kind == WEFT_OBJ_FUNCTION || o->constant)
         return WEFT_WHY_CONSTANT;
     if (o->exposed)

@@ -114,6 +114,16 @@ int weft__set_add(struct weft_set *s, uint32_t x) {
     return 1;
 }
 
+/* Leaves an empty chunk behind rather than moving the rest. */
+int weft__set_remove(struct weft_set *s, uint32_t x) {
+    uint32_t i = set_find(s, x / 64);
+    uint64_t bit = 1ull << (x % 64);
+    if (i == s->count || s->chunk[i].base != x / 64 || !(s->chunk[i].bits & bit))
+        return 0;
+    s->chunk[i].bits &= ~bit;
+    return 1;
+}
+
 /* First pass: what is missing? Mostly nothing, and then nothing is written. Second pass: merge from the end, in place. */
 int weft__set_union(struct weft_set *into, const struct weft_set *from, struct weft_set *fresh) {
     uint32_t extra = 0, i = 0;

@@ -549,6 +549,9 @@ static void one_function(struct rw *r, LLVMValueRef fn) {
 static const char note[] = ".section .note.weft,\"a\",@note\n.p2align 2\n.long 5\n.long 4\n.long 1\n.asciz \"weft\"\n.p2align 2\n"
                            ".long 1\n.previous\n";
 
+/* The executable's first initialiser (weft__scrub). */
+static const char first[] = ".section .init_array.0,\"aw\",@init_array\n.p2align 3\n.quad __weft_start_program\n.previous\n";
+
 void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct weft_pass_options *o, struct weft_pass_stats *s) {
     struct rw r = {.m = m, .c = LLVMGetModuleContext(m), .f = f, .o = o, .s = s};
     r.b = LLVMCreateBuilderInContext(r.c);
@@ -583,5 +586,6 @@ void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct wef
     for (size_t k = 0; k < fns.n; k++) one_function(&r, fns.v[k]);
     free(fns.v);
     LLVMAppendModuleInlineAsm(m, note, sizeof note - 1);
+    if (!o->shared_library) LLVMAppendModuleInlineAsm(m, first, sizeof first - 1);
     LLVMDisposeBuilder(r.b);
 }

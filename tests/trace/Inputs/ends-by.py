@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ends-by.py SIGNAL [--send SIGNAL | --kill-child] COMMAND...: runs it, and fails unless that signal ends it. --send sends
-it one when its child has printed its first line; --kill-child kills its child then."""
+"""ends-by.py SIGNAL [--send SIGNAL | --kill-child] COMMAND...: runs it, and fails unless that signal ends it. --send
+sends it one when its child has printed its first line; --kill-child kills its child then."""
 import os
 import signal
 import subprocess

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A program that has weft's note and behaves as if the runtime were in it: it logs two threads with an edge and an input,
- * and in replay reports what its first argument says. So the launcher is tested without compiler and runtime.
+/* A program that has weft's note and behaves as if the runtime were in it: it logs two threads with an edge and an
+ * input, and in replay reports what its first argument says. So the launcher is tested without compiler and runtime.
  *   fake exit N | signal N | sleep | diverge | stuck | refuse | full | silent | other | env */
 #define _GNU_SOURCE
 #include "weft/abi.h"
@@ -98,7 +98,8 @@ int main(int argc, char **argv, char **envp) {
         getrlimit(RLIMIT_STACK, &stack);
         printf("stack %p main %p brk %p random ", (void *)&argc, (void *)main, sbrk(0));
         for (int i = 0; i < 16; i++) printf("%02x", r[i] & 255);
-        printf(" limit %lu in %s vdso %lx control %d\n", stack.rlim_cur, getcwd(cwd, sizeof cwd), getauxval(AT_SYSINFO_EHDR), c->vdso != 0);
+        printf(" limit %lu in %s vdso %lx control %d\n", stack.rlim_cur, getcwd(cwd, sizeof cwd),
+               getauxval(AT_SYSINFO_EHDR), c->vdso != 0);
         for (int i = 0; i < argc; i++) printf("arg [%s]\n", argv[i]);
         for (char **e = envp + 1; *e; e++) printf("env %s\n", *e);
         fprintf(stderr, "stdin %zd\n", read(0, in, sizeof in));
@@ -109,7 +110,8 @@ int main(int argc, char **argv, char **envp) {
         if (strcmp(mode, "silent") == 0) c->outcome = WEFT_OUT_RUNNING;
         if (strcmp(mode, "diverge") == 0 || strcmp(mode, "stuck") == 0) {
             c->outcome = mode[0] == 'd' ? WEFT_OUT_DIVERGED : WEFT_OUT_STUCK;
-            sprintf(c->message, "thread 1 at tick 2, @0x%lx: expected this, found that (@home, @0x)", (unsigned long)main);
+            sprintf(c->message, "thread 1 at tick 2, @0x%lx: expected this, found that (@home, @0x)",
+                    (unsigned long)main);
             _exit(125);
         }
         if (strcmp(mode, "other") == 0) return 3;
