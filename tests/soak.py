@@ -9,7 +9,7 @@ weft or the program changed since: then the case starts again). A trace that doe
 BUILD/soak/failed, and the command that replays it is printed. The table goes to bench/soak.md.
 
 One replay of each recording is compared byte by byte (stdout, stderr, exit status or signal); the others run under
-`weft replay --times`. Every fifth recording has one core only: threads are then cut off at other places."""
+`weft replay --times`. Every seventh recording has one core only: threads are then cut off at other places."""
 import argparse
 import datetime
 import hashlib
@@ -116,7 +116,7 @@ def one_recording(case, row, options):
     trace = os.path.join(SOAK, "traces", case.key.replace("/", "-"))
     shutil.rmtree(trace, ignore_errors=True)
     command = ["weft", "record", "-o", trace, "--", case.program, str(case.threads), "x%d" % LENGTHS[number % len(LENGTHS)]]
-    status, out, err = run(command, case.stdin, number % 5 == 4, options.timeout)
+    status, out, err = run(command, case.stdin, number % 7 == 6, options.timeout)
     row["recordings"] += 1
     problem = None
     if status is None:

@@ -42,6 +42,8 @@ int weft__store_new(const char *dir, const char *program, char **out, struct wef
 void weft__store_set_latest(const char *trace); /* quietly does nothing if it cannot */
 /* The folder that the user means; NULL: the latest. New memory. */
 int weft__store_find(const char *name, char **out, struct weft_err *err) WEFT_MUST;
+/* Removes a trace and nothing else; one that is being recorded only if it is our own. */
+int weft__store_remove(const char *dir, bool own, struct weft_err *err) WEFT_MUST;
 const char *weft__basename(const char *path);
 /* Code that weft does not order and people may not expect: not built with weft, and none of the C and C++ libraries
  * whose functions the runtime knows. */

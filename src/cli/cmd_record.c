@@ -56,6 +56,8 @@ static char **environment(void) {
     return env;
 }
 
+static void set_latest(void *dir) { weft__store_set_latest(dir); }
+
 struct progress {
     struct timespec start;
     bool tty, shown;
@@ -148,13 +150,16 @@ int weft__cmd_record(int argc, char **argv) {
         weft__fail(&err);
         goto out;
     }
-    if (!dir_option) weft__store_set_latest(dir);
-
     struct weft_launch launch = {
         .program = program, .argv = start.argv, .env = env, .at_random = start.at_random, .control = &control};
     int wait_status;
+    if (!dir_option) {
+        launch.started = set_latest;
+        launch.ctx = dir;
+    }
     if (weft__launch(&launch, &wait_status, &err) < 0) {
         weft__fail(&err);
+        if (weft__store_remove(dir, true, &err) < 0) weft__fail(&err); /* nothing is in it */
         goto out;
     }
     uint32_t kind, code;

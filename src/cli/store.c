@@ -7,9 +7,11 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -158,6 +160,45 @@ int weft__store_find(const char *name, char **out, struct weft_err *err) {
     weft__strbuf_fini(&b);
     *out = real;
     return 0;
+}
+
+/* header goes last: until then the folder is a trace that can be removed again. */
+static const char *const files[] = {"end",        "end.tmp", "streams", "streams.zst", "streams.zst.tmp",
+                                    "header.tmp", "header"};
+
+int weft__store_remove(const char *dir, bool own, struct weft_err *err) {
+    struct stat st;
+    int r = 0;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return weft__err(err, errno, "%s: %s", dir,
+                         errno == ENOTDIR ? "not a trace (a trace is a folder)" : strerror(errno));
+    int header = openat(fd, "header", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (header < 0) {
+        r = weft__err(err, ENOENT, "%s: not a trace (it has no header file)", dir);
+        goto out;
+    }
+    uint64_t magic = 0;
+    if (read(header, &magic, sizeof magic) != sizeof magic || magic != WEFT_HEADER_MAGIC) {
+        r = weft__err(err, EBADMSG, "%s: not a trace: its header file was not written by weft", dir);
+        goto out;
+    }
+    if (!own && flock(header, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+        r = weft__err(err, EBUSY, "%s: is still being recorded", dir);
+        goto out;
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (fstatat(fd, files[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && unlinkat(fd, files[i], 0) < 0) {
+            r = weft__err(err, errno, "%s/%s: cannot remove: %s", dir, files[i], strerror(errno));
+            goto out;
+        }
+    if (rmdir(dir) < 0)
+        r = weft__err(err, errno, "%s: %s", dir,
+                      errno == ENOTEMPTY ? "its trace is gone, but the folder holds other files too" : strerror(errno));
+out:
+    if (header >= 0) close(header);
+    close(fd);
+    return r;
 }
 
 bool weft__is_foreign(const struct weft_module *m) {

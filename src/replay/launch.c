@@ -57,7 +57,13 @@ static void fail(int pipe, enum step step) {
 }
 
 static void child(const struct weft_launch *l, char *const *env, int pipe, const sigset_t *mask) {
+    struct rlimit files, more;
+    getrlimit(RLIMIT_NOFILE, &files);
+    more = files;
+    if (more.rlim_cur <= WEFT_CONTROL_FD && more.rlim_max > WEFT_CONTROL_FD) more.rlim_cur = WEFT_CONTROL_FD + 1;
+    setrlimit(RLIMIT_NOFILE, &more);
     if (dup2(l->control->fd, WEFT_CONTROL_FD) < 0) fail(pipe, STEP_FD);
+    setrlimit(RLIMIT_NOFILE, &files); /* a descriptor beyond the limit stays open */
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 && (l->no_stdin || l->quiet)) fail(pipe, STEP_STDIO);
     if (l->no_stdin && dup2(null, 0) < 0) fail(pipe, STEP_STDIO);
@@ -232,6 +238,7 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     sigprocmask(SIG_SETMASK, &mask, NULL);
 
     r = start(l, pid, pipe[0], status, err);
+    if (r == 0 && l->started) l->started(l->ctx);
     if (r == 0 && wait_for(pid, status) < 0) r = weft__err(err, errno, "waitpid: %s", strerror(errno));
     if (r > 0) r = 0;
     running = 0;

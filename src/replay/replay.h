@@ -52,6 +52,8 @@ struct weft_launch {
     bool may_interrupt; /* SIGINT and the like end the program at once, and weft with it; otherwise they are the
                            program's */
     struct weft_schedule *control;
+    void (*started)(void *ctx); /* called when the program runs; may be NULL */
+    void *ctx;
 };
 /* Runs the program to its end; *status as from waitpid. */
 int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err) WEFT_MUST;

@@ -20,18 +20,21 @@ void weft__slow_tick(struct weft_thread *t) {
     if (unlikely(t->tls->outside)) weft__inside(t);
     if (weft__mode == WEFT_RECORD) {
         weft__rec_tick(t);
-        if (unlikely(__atomic_load_n(&t->sig_pending, __ATOMIC_RELAXED))) weft__signal_deliver(t);
     } else if (weft__mode == WEFT_REPLAY)
         weft__gate_tick(t);
     else
         t->tls->limit = WEFT_NEVER;
 }
 
-WEFT_HIDDEN void weft__enter_tick(void) {
+WEFT_HIDDEN void weft__enter_tick(uint64_t a, uint64_t b, uint64_t site) {
     struct weft_thread *t = known();
-    if (t)
+    (void)a;
+    (void)b;
+    if (t) {
         weft__slow_tick(t);
-    else
+        if (unlikely(weft__signal_due(t, WEFT_AT_TICK))) weft__signal_deliver(t, WEFT_AT_TICK, site);
+        if (unlikely(t->cancel_type)) weft__cancel_due(t);
+    } else
         __weft_tls.limit = WEFT_NEVER;
 }
 
@@ -64,6 +67,7 @@ void weft__tick(struct weft_thread *t) {
         if (weft__mode == WEFT_RECORD)
             weft__rec_release(t);
         weft__slow_tick(t);
+        if (weft__mode == WEFT_REPLAY) weft__gate_operation(t);
     }
 }
 

@@ -13,6 +13,8 @@
 #include <linux/futex.h>
 #include <linux/time_types.h>
 
+int weft__kernel_sigaction(int sig, void *handler, unsigned long flags, uint64_t mask);
+
 static uint32_t *flags;
 static int progress; /* advances whenever anybody gets past a gate: the stuck check watches it */
 #define POISON 1
@@ -61,9 +63,40 @@ static void wait_flag(struct weft_thread *t, uint32_t f, uint64_t site) {
     __atomic_fetch_add(&progress, 1, __ATOMIC_ACQ_REL);
 }
 
+/* Whether the thread has still to do something that is known. Its items are its own, but only ever go from due to met. */
+static int unfinished(struct weft_thread *o) {
+    struct weft_tls *s = __atomic_load_n(&o->tls, __ATOMIC_ACQUIRE);
+    if (!s) return o->items < o->items_end; /* created, not started */
+    if (__atomic_load_n(&s->clock, __ATOMIC_ACQUIRE) < o->final_tick) return 1;
+    for (struct weft_sched_item *i = o->items; i < o->items_end; i++)
+        if (__atomic_load_n(&i->kind, __ATOMIC_ACQUIRE)) return 1;
+    return 0;
+}
+
+/* The recording was cut and all of it has been replayed: end as it did. */
+static void end_if_all_done(struct weft_thread *t) {
+    struct weft_sched *s = (struct weft_sched *)(weft__file + weft__control->sched_off);
+    if (s->end_slot) return; /* a thread ends the process by itself */
+    for (uint32_t k = 1; k < weft__slots; k++) {
+        struct weft_thread *o = weft__threads[k];
+        if (o && o != t && o->alive && __atomic_load_n(&o->waiting, __ATOMIC_SEQ_CST) != 2 && unfinished(o)) return;
+    }
+    weft__control->exit_kind = s->end_kind;
+    weft__control->exit_code = s->end_code;
+    __atomic_store_n(&weft__control->outcome, WEFT_OUT_ENDED, __ATOMIC_RELEASE);
+    if (s->end_kind == WEFT_END_SIGNAL) {
+        uint64_t set = 1ul << (s->end_code - 1);
+        weft__kernel_sigaction((int)s->end_code, NULL, 0, 0);
+        weft__raw(SYS_rt_sigprocmask, 1 /* SIG_UNBLOCK */, &set, 0, 8);
+        weft__raw(SYS_kill, weft__raw(SYS_getpid), s->end_code);
+    }
+    weft__raw(SYS_exit_group, s->end_code);
+}
+
 /* A thread beyond what is known of it: it must not disturb the others. */
 void weft__gate_park(struct weft_thread *t) {
     __atomic_store_n(&t->waiting, 2, __ATOMIC_SEQ_CST);
+    end_if_all_done(t);
     __atomic_fetch_add(&progress, 1, __ATOMIC_ACQ_REL);
     weft__raw(SYS_futex, &progress, FUTEX_WAKE_PRIVATE, 1 << 30);
     static int never;
@@ -109,8 +142,8 @@ static void at(struct weft_thread *t, uint64_t site) {
     }
 }
 
-static int left_in_tick(struct weft_thread *t, uint64_t now) {
-    for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == now; i++)
+static int anything_left(struct weft_thread *t) {
+    for (struct weft_sched_item *i = t->items; i < t->items_end; i++)
         if (i->kind) return 1;
     return 0;
 }
@@ -160,26 +193,23 @@ void weft__gate_tick(struct weft_thread *t) {
     weft__gate_arm(t);
 }
 
+/* An operation of the runtime begins at this tick: if nothing is known of the thread from here on, it was not done. */
+void weft__gate_operation(struct weft_thread *t) {
+    if (unlikely(!t->open_end && t->tls->clock >= t->final_tick && t->cur_tick == WEFT_NEVER && !anything_left(t)))
+        weft__gate_park(t);
+}
+
 void weft__gate_miss(struct weft_thread *t, uint64_t site) {
     uint64_t now = t->tls->clock;
     settle(t);
-    if (unlikely(!t->open_end && now >= t->final_tick && !left_in_tick(t, now) &&
-                 (t->items == t->items_end || t->items_end[-1].tick <= now)))
-        weft__gate_park(t);
+    int cut = !t->open_end && now >= t->final_tick;
+    if (unlikely(cut && !anything_left(t))) weft__gate_park(t);
     at(t, site);
+    /* Reached, and nothing is known beyond, not even that the access here was done: then it must not be. */
+    if (unlikely(cut && t->cur_tick == WEFT_NEVER && !anything_left(t))) weft__gate_park(t);
 }
 
 void weft__gate_end(struct weft_thread *t) { settle(t); }
-
-/* Whether the thread has still to do something that is known. Its items are its own, but only ever go from due to met. */
-static int unfinished(struct weft_thread *o) {
-    struct weft_tls *s = __atomic_load_n(&o->tls, __ATOMIC_ACQUIRE);
-    if (!s) return o->items < o->items_end; /* created, not started */
-    if (__atomic_load_n(&s->clock, __ATOMIC_ACQUIRE) < o->final_tick) return 1;
-    for (struct weft_sched_item *i = o->items; i < o->items_end; i++)
-        if (__atomic_load_n(&i->kind, __ATOMIC_ACQUIRE)) return 1;
-    return 0;
-}
 
 /* The input that the recording has at this tick. */
 struct weft_sched_item *weft__gate_input(struct weft_thread *t, int item, int64_t op) {
@@ -193,6 +223,13 @@ struct weft_sched_item *weft__gate_input(struct weft_thread *t, int item, int64_
     /* The recording was cut while this thread was in the call: it is known no further. */
     if (unlikely(!t->open_end && now >= t->final_tick && !unfinished(t))) weft__gate_park(t);
     return NULL;
+}
+
+/* Whether another input stands at this tick. */
+int weft__gate_more(struct weft_thread *t) {
+    for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == t->tls->clock; i++)
+        if (i->kind == WEFT_S_INPUT) return 1;
+    return 0;
 }
 
 const void *weft__gate_data(const struct weft_sched_item *i) { return weft__file + i->data; }

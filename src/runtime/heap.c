@@ -39,8 +39,8 @@ static struct weft_heap *heap_slow(void) {
     } else if (spares)
         h = spare[--spares];
     else if (heaps < WEFT_MAX_SLOT) {
-        h = weft__rt_map(sizeof *h);
-        weft__heap_init(h, ++heaps);
+        h = weft__slot_heap(++heaps);
+        weft__heap_init(h, heaps);
     }
     weft__unlock(&spare_lock);
     return my_heap = h ? h : &first;
@@ -64,7 +64,7 @@ void weft__heap_attach(struct weft_thread *t) {
         if (!first.slot) weft__heap_init(&first, 1);
         t->heap = &first;
     } else {
-        struct weft_heap *h = weft__rt_map(sizeof *h);
+        struct weft_heap *h = weft__slot_heap(t->slot);
         weft__heap_init(h, t->slot);
         t->heap = h;
     }

@@ -46,8 +46,14 @@ static int native(size_t n, const volatile void *p) {
     return (n == 1 || n == 2 || n == 4 || n == 8 || n == 16) && !((uintptr_t)p & (n - 1));
 }
 
-__attribute__((target("cx16"))) static u128 swap16(volatile u128 *p, u128 expected, u128 desired) {
-    return __sync_val_compare_and_swap(p, expected, desired);
+/* Assembly, since the builtin becomes a call of these very functions when it is inlined into one of them. */
+static u128 swap16(volatile u128 *p, u128 expected, u128 desired) {
+    uint64_t low = (uint64_t)expected, high = (uint64_t)(expected >> 64);
+    __asm__ volatile("lock cmpxchg16b %0"
+                     : "+m"(*p), "+a"(low), "+d"(high)
+                     : "b"((uint64_t)desired), "c"((uint64_t)(desired >> 64))
+                     : "memory", "cc");
+    return (u128)high << 64 | low;
 }
 static u128 load16(const volatile void *p) { return swap16((volatile u128 *)p, 0, 0); }
 static u128 exchange16(volatile void *p, u128 v) {

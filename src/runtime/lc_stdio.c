@@ -446,3 +446,11 @@ WEFT_API void funlockfile(FILE *f) {
     long was_ = 0;
     END(f);
 }
+
+/* ---- the end of the process: libc flushes all streams after the last exit handler, without their locks. From here on the
+ * standard ones are this thread's, so what is flushed is what was there. (The runtime's destructor runs last.) */
+__attribute__((destructor(101))) static void last(void) {
+    if (!ordered()) return;
+    weft__on_rt((void *)begin_rt, stdout);
+    weft__on_rt((void *)begin_rt, stderr);
+}

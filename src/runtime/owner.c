@@ -290,7 +290,8 @@ static int join(struct weft_thread *t, uint32_t line, uint64_t site) {
     return ok;
 }
 
-/* Makes t the owner of the line, unless it is SPLIT. Returns 1 if t had to wait for an answer (and may have lost others). */
+/* Makes t the owner of the line, unless it is SPLIT. Returns 1 if t may have lost others meanwhile: it had to wait for an
+ * answer, or gave some. */
 static int acquire(struct weft_thread *t, uint32_t line, uint64_t site) {
     int waited = 0;
     for (;;) {
@@ -301,7 +302,10 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site) {
             continue;
         }
         struct weft_thread *u = weft__threads[o];
-        if (__atomic_load_n(&t->waiters, __ATOMIC_RELAXED)) serve(t, site);
+        if (__atomic_load_n(&t->waiters, __ATOMIC_RELAXED)) {
+            serve(t, site);
+            waited = 1;
+        }
         lock2(t, u);
         if (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) != o || t->waiters) {
             unlock2(t, u);
@@ -407,8 +411,8 @@ void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t si
         while (weft__rec_take(t, p, n, site)) {}
 }
 
-/* Take a whole range; SPLIT lines are joined. Returns 1 if the thread waited on the way: what it held before may be gone,
- * and the caller asks again until a whole pass gives 0. */
+/* Take a whole range; SPLIT lines are joined. Returns 1 if the thread waited or answered on the way: what it held before
+ * may be gone, and the caller asks again until a whole pass gives 0. */
 int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site) {
     int waited = 0;
     if (!n) return 0;

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stddef.h>
 #include <time.h>
 #include <threads.h>
@@ -63,7 +64,13 @@
     X(int, pthread_attr_setdetachstate, (pthread_attr_t *, int))                                                       \
     X(int, pthread_attr_getguardsize, (const pthread_attr_t *, size_t *))                                              \
     X(int, pthread_getattr_default_np, (pthread_attr_t *))                                                             \
-    X(pthread_t, pthread_self, (void))
+    X(pthread_t, pthread_self, (void))                                                                                 \
+    X(int, pthread_kill, (pthread_t, int))                                                                             \
+    X(int, pthread_sigqueue, (pthread_t, int, union sigval))                                                           \
+    X(int, pthread_cancel, (pthread_t))                                                                                \
+    X(void, pthread_testcancel, (void))                                                                                \
+    X(int, pthread_setcancelstate, (int, int *))                                                                       \
+    X(int, pthread_setcanceltype, (int, int *))
 
 struct weft_real {
 #define WEFT_X(r, name, p) r(*name) p;

@@ -114,7 +114,9 @@ struct weft_thread {
     struct weft_site_tick *check;
     size_t check_cap, check_len;
     uint32_t next_free;           /* slot free list */
-    int sig_pending;
+    int sig_pending;              /* for ticks: 1: a signal is queued; 2: cancelled, and asynchronously so */
+    int attention;                /* for waits: as sig_pending, but 2 for any cancellation that is enabled */
+    int cancel_point;             /* the system call under way is a cancellation point */
     uint64_t sigmask;
     void *sigq;
     int in_outside;
@@ -132,6 +134,8 @@ extern WEFT_HIDDEN struct weft_thread *weft__threads[WEFT_MAX_SLOT + 2];
 extern WEFT_HIDDEN uint32_t weft__slots; /* highest slot ever used + 1 */
 extern WEFT_API __thread struct weft_tls __weft_tls __attribute__((tls_model("initial-exec")));
 struct weft_thread *weft__thread_new(uint32_t slot);
+char *weft__slot_map(uint32_t slot);  /* the slot's memory */
+void *weft__slot_heap(uint32_t slot); /* and the place of its heap structure in it */
 int weft__in_weft_code(uint64_t ip); /* ip lies in a module built with weft */
 static inline struct weft_thread *weft__self(void) {
     return (struct weft_thread *)__weft_tls.self;
@@ -173,8 +177,10 @@ void weft__rec_release(struct weft_thread *t);
 void weft__gate_open(struct weft_thread *t);
 void weft__gate_tick(struct weft_thread *t);
 void weft__gate_arm(struct weft_thread *t); /* limit and id for what comes next */
+void weft__gate_operation(struct weft_thread *t);
 void weft__gate_miss(struct weft_thread *t, uint64_t site);
 struct weft_sched_item *weft__gate_input(struct weft_thread *t, int item, int64_t op); /* op < 0: any; NULL: none here */
+int weft__gate_more(struct weft_thread *t);
 void weft__gate_end(struct weft_thread *t);
 void weft__gate_finish(struct weft_thread *t); /* the process ends: wait for all others' recorded parts */
 const void *weft__gate_data(const struct weft_sched_item *i);
@@ -207,9 +213,28 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
 
 /* ---- signal.c */
 void weft__signal_open(void);
-void weft__signal_deliver(struct weft_thread *t);
+enum weft_place { WEFT_AT_TICK = 1, WEFT_AT_RETURN, WEFT_AT_BLOCKED, WEFT_AT_TRAP, WEFT_AT_FAULT };
+#define WEFT_RESTART 512   /* a system call's result: deliver what is due, and call again */
+#define WEFT_CANCELLED 514 /* the thread is to leave the runtime: it is cancelled */
+extern WEFT_HIDDEN int weft__handlers;
+int weft__signal_due(struct weft_thread *t, int place);
+int weft__signal_deliver(struct weft_thread *t, int place, uint64_t ip);
+void weft__signal_settle(struct weft_thread *t);
+void weft__signal_born(struct weft_thread *t, struct weft_thread *c);
+void weft__signal_begin(struct weft_thread *t);
+void weft__attend(struct weft_thread *t);
+void weft__return(struct weft_thread *t, int was_outside); /* weft__leave, and handlers first */
+int weft__interrupt(struct weft_thread *t);                /* a wait was interrupted: handlers run; wait again if not 0 */
+long weft__raw_wait(struct weft_thread *t, long nr, const long a[6]); /* may give -WEFT_RESTART */
+uint64_t *weft__signal_mask_in(struct weft_thread *t, long p, uint64_t *copy, uint64_t *kernel);
+long weft__signal_mask_out(struct weft_thread *t, long r, const uint64_t *copy, int given);
+long weft__sys_sigsuspend(struct weft_thread *t, const long a[6]);
 long weft__sys_sigaction(struct weft_thread *t, const long a[6]);
 long weft__sys_sigprocmask(struct weft_thread *t, const long a[6]);
+
+/* ---- cancel.c */
+int weft__cancel_due(struct weft_thread *t); /* 1: cancelled here: return at once, weft__switch does the rest */
+int weft__cancel_nr(long nr, int trapped);   /* system call nr is a cancellation point */
 
 /* ---- heap.c */
 void weft__heap_attach(struct weft_thread *t);

@@ -1,15 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Signals. Fatal ones end the recording with a CRASH item and happen again, at the same place, in replay. */
+/* Signals: what the program's handlers see, and when.
+ *
+ * In record the kernel knows only handlers of the runtime. For an asynchronous signal (on_async) it puts the siginfo into
+ * the thread's queue and sets the clock's limit to 0. The program's handler runs where the thread next comes to the runtime
+ * at one of these places:
+ *
+ *   TICK     a tick of instrumented code
+ *   RETURN   a wrapper is about to return (weft__return)
+ *   BLOCKED  a wrapper was interrupted while it waited, and will wait again (weft__interrupt)
+ *   TRAP     a trapped system call is about to return
+ *   FAULT    an instruction failed (SIGSEGV and the like): there, at once
+ *
+ * A SIGNAL item holds the siginfo, the place, and what the program wanted of that signal (struct signal_item). In replay no
+ * signal is involved: a thread that comes to a place looks whether the recording has a SIGNAL item at this tick for it.
+ * In both modes: tick; frame; handler; tick. So the handler's memory accesses are at positions of their own, and what
+ * follows the place has a fresh tick.
+ *
+ * The handler runs on the program's stack, below the red zone, or on the program's alternate stack, with a frame that has
+ * the same bytes in both modes (weft__handler_call). The registers in the ucontext of an asynchronous signal are zero but
+ * for rip and rsp; those of a fault are the recorded ones, and what the handler changes in them is done. A handler may leave
+ * by longjmp: its level of nesting is found to be dead when the next signal is delivered higher up on the stack.
+ *
+ * Masks: t->sigmask is what the program sees, in both modes. In record the kernel's mask is the same but for SIGSYS, the
+ * faults (so that a fault is always seen here) and the signals that libc and the runtime keep for themselves. A signal that
+ * becomes blocked while it is in the queue goes back to the kernel, so that sigpending, sigwait and other threads see it.
+ *
+ * Fatal signals end the recording with a CRASH item and happen again, at the same place, in replay. */
 #define _GNU_SOURCE
+#include "real.h"
 #include "runtime.h"
 #include "sys.h"
 #include <errno.h>
 #include <signal.h>
-#include <ucontext.h>
+#include <sys/ucontext.h>
 
 #define RECORD (weft__mode == WEFT_RECORD)
+#define BIT(sig) (1ul << ((sig) - 1))
+#define KICK 32 /* libc's own for cancellation, which the runtime does itself */
+#define FAULTS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP))
+#define NEVER_BLOCKED (FAULTS | BIT(SIGSYS) | BIT(SIGKILL) | BIT(SIGSTOP) | BIT(32) | BIT(33))
+#define RED_ZONE 128ul
+#define SA_RESTORER 0x04000000
+
 int weft__kernel_sigaction(int sig, void *handler, unsigned long flags, uint64_t mask);
 void weft__note_reached(struct weft_thread *t);
+void weft__handler_call(void *level, uint64_t sp, void *fn, int sig, void *info, void *context);
+void weft__fault_deliver(void);
+extern char weft__intr_begin[], weft__intr_at[], weft__intr_abort[];
 
 struct kernel_sigaction {
     void *handler;
@@ -17,9 +54,72 @@ struct kernel_sigaction {
     void *restorer;
     unsigned long mask;
 };
-static struct kernel_sigaction user[65]; /* what the program asked for */
+static struct kernel_sigaction user[65]; /* what the program asked for; under user_lock */
+static int user_lock;
+WEFT_HIDDEN int weft__handlers; /* the program has handled a signal: waits must be interruptible */
 
-static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+/* The bytes of a SIGNAL item. */
+struct signal_item {
+    siginfo_t info;
+    uint32_t place; /* enum weft_place */
+    uint32_t zero;
+    uint64_t handler, flags, mask; /* what the program wanted when it was delivered */
+    uint64_t regs[NGREG];          /* FAULT only */
+};
+_Static_assert(sizeof(siginfo_t) == 128, "siginfo");
+
+/* What the kernel puts on the stack of a handler, as far as it matters here. */
+struct kernel_context {
+    unsigned long flags;
+    void *link;
+    stack_t stack;
+    greg_t regs[NGREG];
+    void *fpstate;
+    uint64_t reserved[8];
+    uint64_t mask;
+};
+_Static_assert(offsetof(struct kernel_context, regs) == offsetof(ucontext_t, uc_mcontext), "context");
+_Static_assert(offsetof(struct kernel_context, mask) == offsetof(ucontext_t, uc_sigmask), "context");
+
+/* A handler that runs. deliver.S knows the size and the first two. */
+#define LEVELS 32
+struct level {
+    uint64_t rsp;
+    unsigned char *xsave;    /* vector state of what was interrupted */
+    unsigned char *context;  /* FAULT: the kernel's context, and the vector state 1024 bytes on */
+    uint64_t rt_sp;          /* where the runtime's stack began before */
+    uint64_t sp;             /* the handler's own frame lies below */
+    uint64_t alt_lo, alt_hi; /* the alternate stack that it runs on; 0, 0: none */
+    uint64_t spare[9];
+};
+_Static_assert(sizeof(struct level) == 128, "deliver.S");
+
+#define QUEUE 64
+struct signals {
+    struct level level[LEVELS];
+    int levels;
+    int count;               /* of the queue; written by the thread only, with signals blocked or in on_async */
+    siginfo_t queue[QUEUE];
+    stack_t alt;             /* the program's */
+    int have_alt;
+    int suspended;           /* the next handler's end restores this mask (sigsuspend and the like) */
+    uint64_t suspended_mask;
+    siginfo_t fault;
+    uint64_t fault_ip, fault_addr;
+    int building;            /* the frame of a fault's handler is being written: that may fail */
+};
+
+static uint32_t xsave_size(void) {
+    static uint32_t size;
+    if (!size) {
+        uint32_t a = 0xd, b, c = 0, d;
+        __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+        size = b < 1024 ? 1024 : (b + 63) & ~63u;
+    }
+    return size;
+}
+
+/* ---- the end of the process ------------------------------------------------------------------------------------- */
 
 /* The process is about to die of `sig` in this thread. */
 static void crash(struct weft_thread *t, int sig, uint64_t ip, uint64_t addr, int code) {
@@ -41,41 +141,497 @@ static void crash(struct weft_thread *t, int sig, uint64_t ip, uint64_t addr, in
     __atomic_store_n(&weft__control->outcome, WEFT_OUT_ENDED, __ATOMIC_RELEASE);
 }
 
+/* ---- masks and the queue ---------------------------------------------------------------------------------------- */
+
+static void kernel_mask(uint64_t m) { weft__raw(SYS_rt_sigprocmask, SIG_SETMASK, &m, 0, 8); }
+
+/* Says what the thread has to look at: sig_pending at ticks (bit 0: a signal; bit 1: cancellation), attention also before
+ * it waits. The handlers may interrupt this: they set bits, and what they set them for is looked at after the store. */
+WEFT_HIDDEN void weft__attend(struct weft_thread *t) {
+    struct signals *q = t->sigq;
+    __atomic_store_n(&t->sig_pending, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&t->attention, 0, __ATOMIC_SEQ_CST);
+    int bits = q && __atomic_load_n(&q->count, __ATOMIC_RELAXED) ? 1 : 0;
+    int cancel = __atomic_load_n(&t->cancel_pending, __ATOMIC_SEQ_CST) && !t->cancel_state && !t->cancelled ? 2 : 0;
+    int pending = bits | (t->cancel_type ? cancel : 0);
+    if (bits | cancel) __atomic_fetch_or(&t->attention, bits | cancel, __ATOMIC_SEQ_CST);
+    if (pending) {
+        __atomic_fetch_or(&t->sig_pending, pending, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&t->tls->limit, 0, __ATOMIC_SEQ_CST);
+    }
+}
+
+/* Gives a signal back to the kernel: to this thread if it was meant for it, else to the process. */
+static void give_back(siginfo_t *i) {
+    long pid = weft__raw(SYS_getpid);
+    if (i->si_code == SI_TKILL)
+        weft__raw(SYS_rt_tgsigqueueinfo, pid, weft__raw(SYS_gettid), i->si_signo, i);
+    else
+        weft__raw(SYS_rt_sigqueueinfo, pid, i->si_signo, i);
+}
+
+static void remove_at(struct signals *q, int k) {
+    for (int i = k + 1; i < q->count; i++) __builtin_memcpy(&q->queue[i - 1], &q->queue[i], sizeof(siginfo_t));
+    q->count--;
+}
+
+/* The program's mask becomes m. */
+static void set_mask(struct weft_thread *t, uint64_t m) {
+    struct signals *q = t->sigq;
+    t->sigmask = m & ~(BIT(SIGKILL) | BIT(SIGSTOP));
+    if (!RECORD) return;
+    kernel_mask(t->sigmask & ~NEVER_BLOCKED);
+    int back = 0;
+    for (int i = 0; i < q->count; i++) back |= (t->sigmask & BIT(q->queue[i].si_signo)) != 0;
+    if (back) {
+        kernel_mask(~(BIT(SIGSYS)));
+        for (int i = 0; i < q->count;)
+            if (t->sigmask & BIT(q->queue[i].si_signo) & ~NEVER_BLOCKED) {
+                give_back(&q->queue[i]);
+                remove_at(q, i);
+            } else
+                i++;
+        kernel_mask(t->sigmask & ~NEVER_BLOCKED);
+    }
+    weft__attend(t);
+}
+
+/* The next signal to be delivered; 0: none. */
+static int take_next(struct weft_thread *t, siginfo_t *out) {
+    struct signals *q = t->sigq;
+    int sig = 0;
+    kernel_mask(~(BIT(SIGSYS)));
+    for (int i = 0; i < q->count && !sig; i++)
+        if (!(t->sigmask & BIT(q->queue[i].si_signo))) {
+            *out = q->queue[i];
+            sig = out->si_signo;
+            remove_at(q, i);
+        }
+    kernel_mask(t->sigmask & ~NEVER_BLOCKED);
+    weft__attend(t);
+    return sig;
+}
+
+static void enqueue(struct weft_thread *t, siginfo_t *info, struct kernel_context *c) {
+    struct signals *q = t->sigq;
+    int have = 0;
+    if (info->si_signo < 32)
+        for (int i = 0; i < q->count; i++) have |= q->queue[i].si_signo == info->si_signo;
+    if (!have && q->count < QUEUE) {
+        __builtin_memcpy(&q->queue[q->count], info, sizeof *info);
+        __atomic_store_n(&q->count, q->count + 1, __ATOMIC_RELEASE);
+    }
+    /* Full: no more until one is delivered, which sets the mask again. */
+    if (q->count == QUEUE) c->mask |= ~NEVER_BLOCKED;
+    if (t->sigmask & BIT(info->si_signo)) return; /* a fault's number, sent by somebody */
+    __atomic_fetch_or(&t->attention, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_or(&t->sig_pending, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&t->tls->limit, 0, __ATOMIC_SEQ_CST); /* pairs with rearm() in owner.c */
+}
+
+/* If a system call of weft__raw_intr was about to begin, it does not. */
+static void break_wait(struct kernel_context *c) {
+    uint64_t ip = (uint64_t)c->regs[REG_RIP];
+    if (ip >= (uint64_t)weft__intr_begin && ip <= (uint64_t)weft__intr_at) c->regs[REG_RIP] = (greg_t)weft__intr_abort;
+}
+
+static void on_async(int sig, siginfo_t *info, void *ctx) {
+    struct weft_thread *t = weft__self();
+    struct kernel_context *c = ctx;
+    (void)sig;
+    if (!t || !t->sigq || !t->alive || !t->tls) {
+        /* A thread that is not there yet, or no more: for somebody else, or for later. */
+        c->mask |= BIT(info->si_signo);
+        give_back(info);
+        return;
+    }
+    enqueue(t, info, c);
+    break_wait(c);
+}
+
+/* Somebody cancels this thread: it may be waiting. */
+static void on_kick(int sig, siginfo_t *info, void *ctx) {
+    struct weft_thread *t = weft__self();
+    (void)sig;
+    (void)info;
+    if (!t || !t->tls || !t->cancel_pending || t->cancel_state || t->cancelled) return;
+    __atomic_fetch_or(&t->attention, 2, __ATOMIC_SEQ_CST);
+    if (t->cancel_type) {
+        __atomic_fetch_or(&t->sig_pending, 2, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&t->tls->limit, 0, __ATOMIC_SEQ_CST);
+    }
+    break_wait(ctx);
+}
+
+/* ---- delivery --------------------------------------------------------------------------------------------------- */
+
+/* Levels whose handlers have been left by longjmp. */
+static void bury(struct weft_thread *t, uint64_t sp) {
+    struct signals *q = t->sigq;
+    while (q->levels) {
+        struct level *l = &q->level[q->levels - 1];
+        int alive = l->alt_hi ? sp > l->alt_lo && sp <= l->sp : sp <= l->sp;
+        if (alive) return;
+        t->tls->rt_sp = (void *)l->rt_sp;
+        q->levels--;
+    }
+}
+
+static struct level *next_level(struct weft_thread *t) {
+    struct signals *q = t->sigq;
+    if (q->levels == LEVELS) weft__refuse("more than %d signal handlers run inside one another", LEVELS);
+    struct level *l = &q->level[q->levels];
+    if (!l->xsave) {
+        l->xsave = weft__rt_map(xsave_size() + 1024 + xsave_size() + 64);
+        l->context = l->xsave + xsave_size();
+    }
+    return l;
+}
+
+/* Runs the program's handler. `given`: FAULT, the context of the failed instruction, changed on return as the handler wants.
+ * The thread is inside. */
+static void run(struct weft_thread *t, const struct signal_item *it, struct kernel_context *given) {
+    struct signals *q = t->sigq;
+    uint64_t isp = t->tls->saved[0], top = isp - RED_ZONE;
+    int sig = it->info.si_signo, error = *weft__real.__errno_location();
+    bury(t, isp);
+    struct level *l = next_level(t);
+    l->rt_sp = (uint64_t)t->tls->rt_sp;
+    l->alt_lo = l->alt_hi = 0;
+    if (q->have_alt) {
+        uint64_t lo = (uint64_t)q->alt.ss_sp, hi = lo + q->alt.ss_size;
+        int on = isp > lo && isp <= hi;
+        if ((it->flags & SA_ONSTACK) && !on) top = hi;
+        if ((it->flags & SA_ONSTACK) || on) l->alt_lo = lo, l->alt_hi = hi;
+    }
+    /* From top to bottom: vector state, context, siginfo, the level's number. */
+    uint64_t fp = (top - 512) & ~63ul;
+    ucontext_t *uc = (ucontext_t *)((fp - sizeof *uc) & ~15ul);
+    siginfo_t *info = (siginfo_t *)(((uint64_t)uc - sizeof *info) & ~15ul);
+    uint64_t sp = (uint64_t)info - 16;
+    l->sp = sp;
+    uint64_t old = q->suspended ? q->suspended_mask : t->sigmask, mask = t->sigmask | it->mask;
+    if (!(it->flags & SA_NODEFER)) mask |= BIT(sig);
+    q->suspended = 0;
+    weft__tick(t);
+    if (it->flags & SA_RESETHAND) {
+        if (RECORD) weft__lock(&user_lock);
+        weft__order(t, &user[sig]);
+        user[sig].handler = SIG_DFL;
+        if (RECORD && !(BIT(sig) & FAULTS)) weft__kernel_sigaction(sig, SIG_DFL, 0, 0);
+        if (RECORD) weft__unlock(&user_lock);
+    }
+    weft__take(t, (void *)sp, fp + 512 - sp);
+    q->building = given != NULL;
+    weft__zero((void *)sp, fp + 512 - sp);
+    *(uint64_t *)sp = (uint64_t)q->levels;
+    __builtin_memcpy(info, &it->info, sizeof *info);
+    uc->uc_flags = 7;
+    uc->uc_stack = q->alt;
+    if (!q->have_alt) uc->uc_stack.ss_flags = SS_DISABLE;
+    *(uint64_t *)&uc->uc_sigmask = old;
+    if (given)
+        __builtin_memcpy(uc->uc_mcontext.gregs, it->regs, sizeof it->regs);
+    else {
+        uc->uc_mcontext.gregs[REG_RSP] = (greg_t)isp;
+        uc->uc_mcontext.gregs[REG_RIP] = (greg_t)it->regs[REG_RIP];
+    }
+    uc->uc_mcontext.fpregs = (fpregset_t)fp;
+    uc->uc_mcontext.fpregs->cwd = 0x37f;
+    uc->uc_mcontext.fpregs->mxcsr = 0x1f80;
+    q->building = 0;
+    int level = q->levels++;
+    set_mask(t, mask);
+    int foreign = !weft__in_weft_code(it->handler);
+    if (foreign) {
+        weft__tick(t);
+        weft__outside(t);
+    }
+    weft__handler_call(l, sp, (void *)it->handler, sig, info, uc);
+    if (t->tls->outside) weft__inside(t);
+    q->levels = level;
+    set_mask(t, *(uint64_t *)&uc->uc_sigmask);
+    if (given) {
+        for (int i = 0; i < NGREG; i++)
+            if ((uint64_t)uc->uc_mcontext.gregs[i] != it->regs[i]) given->regs[i] = uc->uc_mcontext.gregs[i];
+    } else if (uc->uc_mcontext.gregs[REG_RSP] != (greg_t)isp || uc->uc_mcontext.gregs[REG_RIP] != (greg_t)it->regs[REG_RIP])
+        weft__refuse("a handler of signal %d changes where the program goes on: this cannot be recorded", sig);
+    *weft__real.__errno_location() = error;
+    weft__tick(t);
+}
+
+/* sigsuspend and the like: nothing was delivered after all; the old mask is back anyway. */
+WEFT_HIDDEN void weft__signal_settle(struct weft_thread *t) {
+    struct signals *q = t->sigq;
+    if (likely(!q->suspended)) return;
+    q->suspended = 0;
+    set_mask(t, q->suspended_mask);
+}
+
+/* Replay: the SIGNAL item that is due here. */
+static struct weft_sched_item *recorded(struct weft_thread *t, int place) {
+    uint64_t now = t->tls->clock;
+    for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == now; i++)
+        if (i->kind == WEFT_S_INPUT) {
+            if (i->item != WEFT_ITEM_SIGNAL || i->size != sizeof(struct signal_item)) return NULL;
+            const struct signal_item *s = weft__gate_data(i);
+            return (int)s->place == place ? i : NULL;
+        }
+    return NULL;
+}
+
+WEFT_HIDDEN int weft__signal_due(struct weft_thread *t, int place) {
+    if (RECORD) return __atomic_load_n(&t->sig_pending, __ATOMIC_RELAXED) & 1;
+    return weft__mode == WEFT_REPLAY && recorded(t, place);
+}
+
+/* Runs the handlers that are due at this place, one after the other. Returns how many. */
+WEFT_HIDDEN int weft__signal_deliver(struct weft_thread *t, int place, uint64_t ip) {
+    int n = 0;
+    while (weft__signal_due(t, place)) {
+        struct signal_item it = {.place = (uint32_t)place};
+        int sig;
+        if (RECORD) {
+            if (!(sig = take_next(t, &it.info))) break;
+            weft__lock(&user_lock);
+            struct kernel_sigaction k = user[sig];
+            weft__unlock(&user_lock);
+            if (k.handler == SIG_IGN) continue;
+            if (k.handler == SIG_DFL) {
+                give_back(&it.info); /* the kernel does what is usual */
+                continue;
+            }
+            it.handler = (uint64_t)k.handler;
+            it.flags = k.flags;
+            it.mask = k.mask;
+            it.regs[REG_RIP] = ip;
+            weft__log_item(t, WEFT_ITEM_SIGNAL, (uint64_t)sig, &it, sizeof it, NULL, 0);
+        } else {
+            struct weft_sched_item *i = recorded(t, place);
+            i->kind = 0;
+            __builtin_memcpy(&it, weft__gate_data(i), sizeof it);
+        }
+        run(t, &it, NULL);
+        n++;
+    }
+    return n;
+}
+
+/* A wrapper is about to return. */
+void weft__return(struct weft_thread *t, int was_outside) {
+    if (unlikely(weft__signal_due(t, WEFT_AT_RETURN)))
+        weft__signal_deliver(t, WEFT_AT_RETURN, *(uint64_t *)t->tls->saved[0]);
+    weft__signal_settle(t);
+    weft__leave(t, was_outside);
+}
+
+/* A wrapper waited in vain: handlers run, and it waits again at a fresh tick. 0: nothing was due. */
+int weft__interrupt(struct weft_thread *t) {
+    return weft__signal_due(t, WEFT_AT_BLOCKED) && weft__signal_deliver(t, WEFT_AT_BLOCKED, *(uint64_t *)t->tls->saved[0]);
+}
+
+/* From deliver.S, after a trapped system call. */
+WEFT_HIDDEN void weft__enter_trap(uint64_t ip) {
+    struct weft_thread *t = weft__self();
+    int was = t->tls->outside;
+    if (was) weft__inside(t);
+    weft__signal_deliver(t, WEFT_AT_TRAP, ip);
+    weft__signal_settle(t);
+    weft__leave(t, was);
+}
+
+/* ---- system calls that are interrupted -------------------------------------------------------------------------- */
+
+/* Calls that the kernel begins again after a handler with SA_RESTART; signal(7). */
+static int restarts(long nr) {
+    switch (nr) {
+    case SYS_read: case SYS_readv: case SYS_write: case SYS_writev: case SYS_ioctl: case SYS_open: case SYS_openat:
+    case SYS_wait4: case SYS_waitid: case SYS_accept: case SYS_accept4: case SYS_connect: case SYS_recvfrom: case SYS_sendto:
+    case SYS_recvmsg: case SYS_sendmsg: case SYS_flock: case SYS_fcntl: case SYS_futex: case SYS_getrandom: case SYS_pread64:
+    case SYS_pwrite64: return 1;
+    default: return 0;
+    }
+}
+
+/* As the kernel does it: what comes back when call nr was interrupted, or (not begun) is to be interrupted. */
+WEFT_HIDDEN long weft__raw_wait(struct weft_thread *t, long nr, const long a[6]) {
+    long weft__raw_intr(long nr, const long a[6], const int *attention);
+    if (!RECORD) return weft__raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+    for (;;) {
+        int attention = __atomic_load_n(&t->attention, __ATOMIC_RELAXED), may = t->cancel_point ? 3 : 1;
+        /* Cancellation that this call does not heed must not keep it from being made. */
+        long r = attention && !(attention & may) ? weft__raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5])
+                                                 : weft__raw_intr(nr, a, &t->attention);
+        if (likely(r != -EINTR && r != -513)) return r;
+        weft__attend(t);
+        attention = __atomic_load_n(&t->attention, __ATOMIC_RELAXED) & may;
+        if (!attention) continue; /* a kick that was for nothing */
+        if (r == -513 || (attention & 2)) return -WEFT_RESTART;
+        struct signals *q = t->sigq;
+        int all = restarts(nr);
+        for (int i = 0; i < q->count; i++) all &= (user[q->queue[i].si_signo].flags & SA_RESTART) != 0;
+        return all ? -WEFT_RESTART : -EINTR;
+    }
+}
+
+/* ---- synchronous signals ---------------------------------------------------------------------------------------- */
+
+static void die(struct weft_thread *t, int sig, uint64_t ip, siginfo_t *info) {
+    static int dying;
+    if (!__atomic_exchange_n(&dying, 1, __ATOMIC_ACQ_REL))
+        crash(t, sig, ip, (uint64_t)(uintptr_t)info->si_addr, info->si_code);
+    else
+        for (;;) weft__raw(SYS_pause); /* another thread is dying: it takes the process along */
+}
+
 static void on_fault(int sig, siginfo_t *info, void *ctx) {
     struct weft_thread *t = weft__self();
-    greg_t *g = ((ucontext_t *)ctx)->uc_mcontext.gregs;
-    static int dying;
-    if (t && !__atomic_exchange_n(&dying, 1, __ATOMIC_ACQ_REL))
-        crash(t, sig, (uint64_t)g[REG_RIP], (uint64_t)(uintptr_t)info->si_addr, info->si_code);
-    else if (t)
-        for (;;) weft__raw(SYS_pause); /* another thread is dying: it takes the process along */
+    struct kernel_context *c = ctx;
+    uint64_t ip = (uint64_t)c->regs[REG_RIP];
+    struct signals *q = t ? t->sigq : NULL;
+    void *handler = q ? user[sig].handler : NULL;
+    int has = handler != SIG_DFL && handler != SIG_IGN;
+    if (info->si_code <= 0 && q && t->tls && (has || (t->sigmask & BIT(sig)))) {
+        enqueue(t, info, c); /* sent by somebody */
+        break_wait(c);
+        return;
+    }
+    if (q && q->building) {
+        /* No room for the handler's frame: the kernel would kill the process at the instruction that failed. */
+        ip = q->fault_ip;
+        info = &q->fault;
+        has = 0;
+    }
+    if (has && !t->tls->depth && !(t->sigmask & BIT(sig))) {
+        bury(t, (uint64_t)c->regs[REG_RSP]);
+        struct level *l = next_level(t);
+        /* The context as it is, to go on from; and on to weft__enter_fault, on the runtime's stack. */
+        struct kernel_context *k = (struct kernel_context *)l->context;
+        __builtin_memcpy(k, c, sizeof *k);
+        uint32_t size = 512;
+        if (*(uint32_t *)((char *)c->fpstate + 464) == 0x46505853) size = *(uint32_t *)((char *)c->fpstate + 468);
+        if (size > xsave_size() + 64) weft__rt_panic("the kernel's vector state is larger than the processor's");
+        weft__copy(l->context + 1024, c->fpstate, size);
+        k->fpstate = l->context + 1024;
+        __builtin_memcpy(&q->fault, info, sizeof *info);
+        q->fault_ip = ip;
+        c->regs[REG_RIP] = (greg_t)weft__fault_deliver;
+        c->regs[REG_EFL] &= ~0x500; /* no direction, no single step */
+        return;
+    }
+    if (t) die(t, sig, ip, info);
     weft__kernel_sigaction(sig, NULL, 0, 0);
     /* Returning does the access again, which now kills the process where it stands. */
-    if (info->si_code <= 0) weft__raw(SYS_tgkill, weft__raw(SYS_getpid), weft__raw(SYS_gettid), sig);
+    if (info->si_code <= 0 || (q && q->building)) weft__raw(SYS_tgkill, weft__raw(SYS_getpid), weft__raw(SYS_gettid), sig);
 }
+
+/* Returns the context that the kernel is to go on from. */
+WEFT_HIDDEN void *weft__enter_fault(void) {
+    struct weft_thread *t = weft__self();
+    struct signals *q = t->sigq;
+    struct kernel_context *k = (struct kernel_context *)q->level[q->levels].context;
+    struct signal_item it = {.place = WEFT_AT_FAULT};
+    int was = t->tls->outside, sig = q->fault.si_signo;
+    if (RECORD) weft__rec_release(t);
+    if (was) weft__inside(t);
+    if (RECORD) {
+        weft__lock(&user_lock);
+        struct kernel_sigaction u = user[sig];
+        weft__unlock(&user_lock);
+        __builtin_memcpy(&it.info, &q->fault, sizeof it.info);
+        it.handler = (uint64_t)u.handler;
+        it.flags = u.flags;
+        it.mask = u.mask;
+        __builtin_memcpy(it.regs, k->regs, sizeof it.regs);
+        weft__log_item(t, WEFT_ITEM_SIGNAL, (uint64_t)sig, &it, sizeof it, NULL, 0);
+    } else {
+        struct weft_sched_item *i = recorded(t, WEFT_AT_FAULT);
+        if (!i) {
+            weft__gate_input(t, WEFT_ITEM_SIGNAL, sig); /* parks if the recording was cut here */
+            weft__diverged("thread %u gets signal %d at tick %lu @0x%lx, which the recording does not have", t->slot, sig, t->tls->clock, q->fault_ip);
+        }
+        i->kind = 0;
+        __builtin_memcpy(&it, weft__gate_data(i), sizeof it);
+        if (it.info.si_signo != sig || it.regs[REG_RIP] != q->fault_ip || it.info.si_addr != q->fault.si_addr)
+            weft__diverged("thread %u gets signal %d at @0x%lx (address 0x%lx), recorded was signal %d at @0x%lx (address 0x%lx)", t->slot, sig,
+                           q->fault_ip, (unsigned long)q->fault.si_addr, it.info.si_signo, it.regs[REG_RIP], (unsigned long)it.info.si_addr);
+    }
+    run(t, &it, k);
+    /* Others of the same kind that somebody sent are delivered at the next place. */
+    weft__leave(t, was);
+    k->mask = RECORD ? t->sigmask & ~NEVER_BLOCKED : 0;
+    return k;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------- */
 
 void weft__signal_open(void) {
-    for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++)
-        weft__kernel_sigaction(faults[i], (void *)on_fault, SA_SIGINFO | SA_ONSTACK, 0);
+    for (int sig = 1; sig < 65; sig++)
+        if (FAULTS & BIT(sig)) weft__kernel_sigaction(sig, (void *)on_fault, SA_SIGINFO | SA_ONSTACK, ~(FAULTS | BIT(SIGSYS)));
+    if (RECORD) {
+        weft__kernel_sigaction(KICK, (void *)on_kick, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~(FAULTS | BIT(SIGSYS)));
+        /* What the program was started with. */
+        for (int sig = 1; sig < 65; sig++) {
+            struct kernel_sigaction k = {0};
+            if (!(NEVER_BLOCKED & BIT(sig)) && weft__raw(SYS_rt_sigaction, sig, 0, &k, 8) == 0) user[sig] = k;
+        }
+    }
 }
 
-void weft__signal_deliver(struct weft_thread *t) { t->sig_pending = 0; }
+/* Before thread c, which t creates, starts; c is t for the main thread. */
+WEFT_HIDDEN void weft__signal_born(struct weft_thread *t, struct weft_thread *c) {
+    if (!c->sigq) c->sigq = weft__rt_map(sizeof(struct signals));
+    struct signals *q = c->sigq;
+    q->levels = q->count = q->have_alt = q->suspended = q->building = 0;
+    q->alt = (stack_t){0};
+    c->sigmask = c == t ? 0 : t->sigmask;
+    c->sig_pending = c->attention = 0;
+    c->cancel_state = c->cancel_type = c->cancel_pending = c->cancelled = 0;
+}
+
+/* The thread starts. */
+WEFT_HIDDEN void weft__signal_begin(struct weft_thread *t) {
+    struct signals *q = t->sigq;
+    t->tls->saved[1] = (uint64_t)q->level;
+    t->tls->saved[2] = 0;
+    kernel_mask(RECORD ? t->sigmask & ~NEVER_BLOCKED : 0);
+    weft__attend(t);
+}
+
+/* ---- system calls ----------------------------------------------------------------------------------------------- */
 
 long weft__sys_sigaction(struct weft_thread *t, const long a[6]) {
     int sig = (int)a[0];
     if (sig < 1 || sig > 64 || a[3] != 8) return -EINVAL;
-    struct kernel_sigaction old = user[sig];
+    struct kernel_sigaction old;
+    if (a[1] && (BIT(sig) & (BIT(SIGKILL) | BIT(SIGSTOP)))) return -EINVAL;
+    if (a[1]) weft__take(t, (void *)a[1], sizeof old);
+    if (a[2]) weft__take(t, (void *)a[2], sizeof old);
+    if (a[1] && a[2]) weft__take2(t, (void *)a[1], sizeof old, (void *)a[2], sizeof old);
+    /* Its place in the order: a tick of its own, since what was read above is done. */
+    struct kernel_sigaction k = {0};
+    if (a[1]) k = *(struct kernel_sigaction *)a[1];
+    weft__tick(t);
+    if (RECORD) weft__lock(&user_lock);
+    weft__order(t, &user[sig]);
+    old = user[sig];
     if (a[1]) {
-        weft__take(t, (void *)a[1], sizeof old);
-        struct kernel_sigaction k = *(struct kernel_sigaction *)a[1];
-        if (k.handler != SIG_DFL && k.handler != SIG_IGN)
-            weft__refuse("a handler for signal %d cannot be recorded yet", sig);
+        int has = k.handler != SIG_DFL && k.handler != SIG_IGN;
+        if (sig == SIGSYS && has) weft__refuse("a handler for SIGSYS cannot be recorded: weft needs that signal itself");
+        k.mask &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
         user[sig] = k;
-        int fault = 0;
-        for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++) fault |= faults[i] == sig;
-        if (!fault && sig != SIGSYS) weft__kernel_sigaction(sig, k.handler, 0, 0);
+        if (has) weft__handlers = 1;
+        if (RECORD && !(BIT(sig) & (FAULTS | BIT(SIGSYS) | BIT(32) | BIT(33)))) {
+            unsigned long pass = k.flags & (SA_NOCLDSTOP | SA_NOCLDWAIT);
+            if (has)
+                weft__kernel_sigaction(sig, (void *)on_async, SA_SIGINFO | SA_ONSTACK | pass, ~(FAULTS | BIT(SIGSYS)));
+            else
+                weft__kernel_sigaction(sig, k.handler, pass, 0);
+        }
     }
+    if (RECORD) weft__unlock(&user_lock);
     if (a[2]) {
+        weft__tick(t);
         weft__take(t, (void *)a[2], sizeof old);
         *(struct kernel_sigaction *)a[2] = old;
     }
@@ -85,40 +641,147 @@ long weft__sys_sigaction(struct weft_thread *t, const long a[6]) {
 /* As asked, but never SIGSYS. */
 long weft__sys_sigprocmask(struct weft_thread *t, const long a[6]) {
     if (a[3] != 8) return -EINVAL;
-    uint64_t set = 0, old = 0;
+    uint64_t set = 0, old = t->sigmask, now = old;
     if (a[1]) {
         weft__take(t, (void *)a[1], 8);
-        set = *(uint64_t *)a[1] & ~(1ul << (SIGSYS - 1));
+        set = *(uint64_t *)a[1];
+        switch (a[0]) {
+        case SIG_BLOCK: now |= set; break;
+        case SIG_UNBLOCK: now &= ~set; break;
+        case SIG_SETMASK: now = set; break;
+        default: return -EINVAL;
+        }
     }
-    long r = weft__raw(SYS_rt_sigprocmask, a[0], a[1] ? &set : NULL, &old, 8);
-    if (r == 0 && a[2]) {
+    if (a[2]) {
         weft__take(t, (void *)a[2], 8);
         *(uint64_t *)a[2] = old;
     }
-    return r;
+    if (a[1] && now != old) set_mask(t, now);
+    return 0;
 }
 
+/* The program's own alternate stack; the kernel has the runtime's. */
 long weft__sys_sigaltstack(struct weft_thread *t, const long a[6]) {
-    (void)t;
-    (void)a;
-    weft__refuse("sigaltstack cannot be recorded yet");
-}
-
-long weft__sys_kill(struct weft_thread *t, long nr, const long a[6]) {
-    int sig = (int)(nr == SYS_tgkill ? a[2] : a[1]);
-    long self = weft__raw(SYS_getpid), tid = weft__raw(SYS_gettid);
-    int to_self = RECORD ? (nr == SYS_kill ? a[0] == self : nr == SYS_tkill ? a[0] == tid : a[1] == tid) : 1;
-    if (!to_self && sig) weft__refuse("sending signal %d cannot be recorded yet", sig);
-    if (sig == 0) {
-        long r = RECORD ? weft__raw6(nr, a[0], a[1], a[2], 0, 0, 0) : 0;
-        return weft__input(t, (int)nr, r, NULL, 0);
+    struct signals *q = t->sigq;
+    uint64_t sp = t->tls->saved[0];
+    int on = q->have_alt && sp > (uint64_t)q->alt.ss_sp && sp <= (uint64_t)q->alt.ss_sp + q->alt.ss_size;
+    stack_t old = q->alt, now = {0};
+    old.ss_flags = q->have_alt ? (on ? SS_ONSTACK : 0) : SS_DISABLE;
+    if (a[0]) {
+        weft__take(t, (void *)a[0], sizeof now);
+        now = *(stack_t *)a[0];
+        int flags = now.ss_flags & ~(int)(1u << 31); /* SS_AUTODISARM */
+        if (on) return -EPERM;
+        if (flags && flags != SS_DISABLE && flags != SS_ONSTACK) return -EINVAL;
+        if (flags != SS_DISABLE && now.ss_size < 2048) return -ENOMEM;
+        q->have_alt = flags != SS_DISABLE;
+        q->alt = q->have_alt ? now : (stack_t){0};
+        q->alt.ss_flags = 0;
     }
-    if (user[sig].handler == SIG_DFL && sig != SIGCHLD && sig != SIGURG && sig != SIGWINCH && sig != SIGCONT) {
-        crash(t, sig, 0, 0, 0);
-        weft__kernel_sigaction(sig, NULL, 0, 0);
-        uint64_t set = 1ul << (sig - 1);
-        weft__raw(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, 0, 8);
-        weft__raw(SYS_tgkill, self, tid, sig);
+    if (a[1]) {
+        weft__take(t, (void *)a[1], sizeof old);
+        *(stack_t *)a[1] = old;
     }
     return 0;
 }
+
+static int fatal_by_default(int sig) {
+    return sig != SIGCHLD && sig != SIGURG && sig != SIGWINCH && sig != SIGCONT && sig != SIGSTOP && sig != SIGTSTP && sig != SIGTTIN && sig != SIGTTOU;
+}
+
+/* Replay: whether this thread died here. */
+static int dies_here(struct weft_thread *t) {
+    uint64_t now = t->tls->clock;
+    for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == now; i++)
+        if (i->kind == WEFT_S_INPUT) return i->item == WEFT_ITEM_CRASH;
+    return 0;
+}
+
+/* The program sends a signal: done in record only; what is delivered where, SIGNAL items say. One that kills the process is a
+ * crash. nr: kill, tkill, tgkill. */
+long weft__sys_kill(struct weft_thread *t, long nr, const long a[6]) {
+    int sig = (int)(nr == SYS_tgkill ? a[2] : a[1]);
+    long pid = weft__raw(SYS_getpid), tid = weft__raw(SYS_gettid);
+    int own = a[0] == pid || (nr == SYS_tkill && a[0] == tid), dies;
+    if (RECORD)
+        dies = own && sig > 0 && sig < 65 && user[sig].handler == SIG_DFL && fatal_by_default(sig) && !(t->sigmask & BIT(sig) & ~BIT(SIGKILL));
+    else
+        dies = dies_here(t);
+    if (dies) {
+        crash(t, sig, 0, 0, 0);
+        weft__kernel_sigaction(sig, NULL, 0, 0);
+        kernel_mask(0);
+        weft__raw(SYS_tgkill, pid, tid, sig);
+        for (;;) weft__raw(SYS_pause);
+    }
+    long r = RECORD ? weft__raw6(nr, a[0], a[1], a[2], 0, 0, 0) : 0;
+    return weft__input(t, (int)nr, r, NULL, 0);
+}
+
+/* A call with a mask of its own was interrupted: handlers run with that mask, and then the old one is back. */
+static long suspended(struct weft_thread *t, long r, uint64_t mask) {
+    struct signals *q = t->sigq;
+    if (r != -EINTR) return r;
+    q->suspended = 1;
+    q->suspended_mask = t->sigmask;
+    t->sigmask = mask & ~(BIT(SIGKILL) | BIT(SIGSTOP));
+    return r;
+}
+
+long weft__sys_sigsuspend(struct weft_thread *t, const long a[6]) {
+    if (a[1] != 8) return -EINVAL;
+    weft__take(t, (void *)a[0], 8);
+    uint64_t mask = *(uint64_t *)a[0], kernel = mask & ~NEVER_BLOCKED;
+    long r = 0, b[6] = {(long)&kernel, 8};
+    weft__tick(t);
+    if (RECORD) {
+        weft__outside(t);
+        r = weft__raw_wait(t, SYS_rt_sigsuspend, b);
+        weft__inside(t);
+    }
+    return suspended(t, weft__input(t, SYS_rt_sigsuspend, r, NULL, 0), mask);
+}
+
+/* ppoll, pselect6, epoll_pwait: gives the mask to hand to the kernel, and afterwards does what it means. */
+WEFT_HIDDEN uint64_t *weft__signal_mask_in(struct weft_thread *t, long p, uint64_t *copy, uint64_t *kernel) {
+    if (!p) return NULL;
+    weft__take(t, (void *)p, 8);
+    *copy = *(uint64_t *)p;
+    *kernel = *copy & ~NEVER_BLOCKED;
+    return kernel;
+}
+WEFT_HIDDEN long weft__signal_mask_out(struct weft_thread *t, long r, const uint64_t *copy, int given) {
+    return given ? suspended(t, r, *copy) : r;
+}
+
+/* ---- libc functions that look at their target on the way -------------------------------------------------------- */
+
+WEFT_HIDDEN int weft__raise(int sig) {
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    long pid = weft__raw(SYS_getpid), tid = weft__raw(SYS_gettid), r;
+    if (t)
+        r = weft__sys_kill(t, SYS_tgkill, (long[6]){pid, tid, sig});
+    else
+        r = weft__raw(SYS_tgkill, pid, tid, sig);
+    if (t) weft__return(t, was);
+    if (r < 0) *weft__real.__errno_location() = (int)-r;
+    return r < 0 ? -1 : 0;
+}
+WEFT_WRAP(raise, weft__raise);
+
+static int send_thread(pthread_t p, int sig, int queue, union sigval value) {
+    int was, r = 0;
+    struct weft_thread *t = weft__enter(&was);
+    if (!t) return queue ? weft__real.pthread_sigqueue(p, sig, value) : weft__real.pthread_kill(p, sig);
+    int dies = RECORD ? sig > 0 && sig < 65 && user[sig].handler == SIG_DFL && fatal_by_default(sig) && !(t->sigmask & BIT(sig)) : dies_here(t);
+    if (dies) weft__sys_kill(t, SYS_tgkill, (long[6]){weft__raw(SYS_getpid), weft__raw(SYS_gettid), sig});
+    if (RECORD) r = queue ? weft__real.pthread_sigqueue(p, sig, value) : weft__real.pthread_kill(p, sig);
+    r = (int)weft__input(t, SYS_tgkill, r, NULL, 0);
+    weft__return(t, was);
+    return r;
+}
+WEFT_HIDDEN int weft__pthread_kill(pthread_t p, int sig) { return send_thread(p, sig, 0, (union sigval){0}); }
+WEFT_HIDDEN int weft__pthread_sigqueue(pthread_t p, int sig, union sigval v) { return send_thread(p, sig, 1, v); }
+WEFT_WRAP(pthread_kill, weft__pthread_kill);
+WEFT_WRAP(pthread_sigqueue, weft__pthread_sigqueue);

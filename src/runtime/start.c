@@ -33,6 +33,12 @@ WEFT_HIDDEN const uint64_t weft__off_fn = offsetof(struct weft_thread, fn);
 #define RT_BASE 0x700000000000ul
 #define RT_STACK (256ul << 10)
 
+/* What belongs to a slot (thread structure, runtime stack, heap structure) lies at an address that follows from the slot:
+ * pointers to it may show on the program's stack, which must not depend on the mode. */
+#define SLOT_BASE 0x7a0000000000ul
+#define SLOT_SIZE (512ul << 10)
+#define SLOT_HEAP (448ul << 10)
+
 void *weft__rt_map(size_t n) {
     static uint64_t next = RT_BASE;
     n = (n + 0xffff) & ~0xfffful;
@@ -43,11 +49,23 @@ void *weft__rt_map(size_t n) {
     return (void *)at;
 }
 
+char *weft__slot_map(uint32_t slot) {
+    static unsigned char mapped[(WEFT_MAX_SLOT + 2) / 8 + 1];
+    uint64_t at = SLOT_BASE + slot * SLOT_SIZE;
+    unsigned char bit = (unsigned char)(1u << (slot & 7));
+    if (__atomic_fetch_or(&mapped[slot / 8], bit, __ATOMIC_ACQ_REL) & bit) return (char *)at;
+    long r = weft__raw(SYS_mmap, at, SLOT_SIZE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (r != (long)at) weft__rt_panic("no memory for the runtime");
+    return (char *)at;
+}
+void *weft__slot_heap(uint32_t slot) { return weft__slot_map(slot) + SLOT_HEAP; }
+
 /* The slot's thread structure; once made, it stays for later threads of the slot. */
 struct weft_thread *weft__thread_new(uint32_t slot) {
     struct weft_thread *t = weft__threads[slot];
     if (t) return t;
-    char *m = weft__rt_map(sizeof *t + RT_STACK);
+    char *m = weft__slot_map(slot);
     t = (struct weft_thread *)m;
     t->slot = slot;
     t->rt_stack = m + ((sizeof *t + RT_STACK - 64) & ~63ul);
@@ -222,6 +240,8 @@ void weft__real_open(void) {
     weft__real.name = (r(*) p)dlsym(RTLD_NEXT, #name);
     WEFT_REALS(WEFT_X)
 #undef WEFT_X
+    extern void (*weft__exit_function)(void *);
+    weft__exit_function = weft__real.pthread_exit;
     weft__real_memcpy = dlsym(RTLD_NEXT, "memcpy");
     weft__real_memmove = dlsym(RTLD_NEXT, "memmove");
     weft__real_memset = dlsym(RTLD_NEXT, "memset");
@@ -240,7 +260,9 @@ static void begin(struct weft_thread *t) {
         weft__diverged("the trace does not start with the main thread");
     struct module_walk w = {t, 0};
     dl_iterate_phdr(module, &w);
+    weft__signal_born(t, t);
     weft__signal_open();
+    weft__signal_begin(t);
     weft__sud_open();
     weft__sud_thread(t);
 }
@@ -278,5 +300,10 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     weft__heap_attach(t);
     t->tls->rt_sp = t->rt_stack;
     weft__on_rt((void *)begin, t);
+    /* libc loads the unwinder when a thread first needs it (pthread_exit), under the loader's lock, and allocates meanwhile:
+     * threads would wait for each other in an order that is not recorded. So here, where there is one thread. */
+    int (*unwinder)(void **, int) = (int (*)(void **, int))dlsym(RTLD_NEXT, "backtrace");
+    void *frame;
+    if (unwinder) unwinder(&frame, 1);
     weft__on_rt((void *)weft__scrub);
 }

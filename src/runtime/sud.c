@@ -13,6 +13,8 @@
 
 void weft__restorer(void);
 void weft__own_text(uint64_t *lo, uint64_t *hi);
+void weft__trap_deliver(void);
+void weft__cancel_exit(void);
 long weft__sys_trapped(struct weft_thread *t, long nr, const long a[6], uint64_t ip);
 
 struct kernel_sigaction {
@@ -36,7 +38,25 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx) {
     struct weft_tls *s = &__weft_tls;
     s->depth++;
     s->selector = 0;
-    g[REG_RAX] = weft__sys_trapped(t, g[REG_RAX], a, (uint64_t)g[REG_RIP]);
+    s->saved[0] = (uint64_t)g[REG_RSP];
+    long nr = g[REG_RAX], r = weft__sys_trapped(t, nr, a, (uint64_t)g[REG_RIP]);
+    g[REG_RAX] = r;
+    if (unlikely(r == -WEFT_RESTART)) {
+        /* The system call instruction is done again, after the handlers. */
+        g[REG_RAX] = nr;
+        g[REG_RIP] -= 2;
+    }
+    if (unlikely(s->saved[2])) {
+        /* Cancelled: libc's pthread_exit, as if called from here. */
+        s->saved[2] = 0;
+        g[REG_RSP] -= 8;
+        *(greg_t *)g[REG_RSP] = g[REG_RIP];
+        g[REG_RIP] = (greg_t)weft__cancel_exit;
+    } else if (unlikely(weft__signal_due(t, WEFT_AT_TRAP))) {
+        g[REG_RCX] = g[REG_RIP];
+        g[REG_RIP] = (greg_t)weft__trap_deliver;
+    } else
+        weft__signal_settle(t);
     s->selector = weft__selector;
     s->depth--;
 }

@@ -24,10 +24,24 @@
     if (!t) return native
 #define LEAVE(r)                                                                                                       \
     do {                                                                                                               \
+        weft__return(t, was);                                                                                          \
+        return r;                                                                                                      \
+    } while (0)
+/* Cancelled: what is to be delivered, clean-up will see. */
+#define LEFT(r)                                                                                                        \
+    do {                                                                                                               \
         weft__leave(t, was);                                                                                           \
         return r;                                                                                                      \
     } while (0)
 #define RECORD (weft__mode == WEFT_RECORD)
+
+/* cancel.c: the waits */
+int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *ts);
+int weft__cond_wake(pthread_cond_t *c, int n);
+int weft__sem_block(struct weft_thread *t, sem_t *s, clockid_t clock, const struct timespec *ts);
+int weft__mutex_block(struct weft_thread *t, pthread_mutex_t *m);
+int weft__rdlock_block(struct weft_thread *t, pthread_rwlock_t *l);
+int weft__wrlock_block(struct weft_thread *t, pthread_rwlock_t *l);
 
 /* Copies a deadline in, so that foreign code does not read the program's memory while the thread is outside. */
 static const struct timespec *deadline(struct weft_thread *t, const struct timespec *ts, struct timespec *copy) {
@@ -42,15 +56,19 @@ static const struct timespec *deadline(struct weft_thread *t, const struct times
 #define ACQUIRE(try, block, op)                                                                                        \
     do {                                                                                                               \
         if (RECORD) {                                                                                                  \
-            r = try;                                                                                                   \
-            if (r == EBUSY || r == EAGAIN) {                                                                           \
+            for (;;) {                                                                                                 \
+                r = try;                                                                                               \
+                if (r != EBUSY && r != EAGAIN) break;                                                                  \
                 weft__outside(t);                                                                                      \
                 r = block;                                                                                             \
                 weft__inside(t);                                                                                       \
+                if (r != EINTR) break;                                                                                 \
+                weft__interrupt(t); /* handlers run, and it tries again */                                             \
             }                                                                                                          \
             if (r == 0 || r == EOWNERDEAD) weft__order(t, o);                                                          \
             weft__input_if(t, op, r, 0);                                                                               \
         } else {                                                                                                       \
+            while (weft__interrupt(t)) {}                                                                              \
             r = (int)weft__input_if(t, op, 0, 0);                                                                      \
             if (r == 0 || r == EOWNERDEAD) {                                                                           \
                 t->waiting = 4;                                                                                        \
@@ -66,7 +84,8 @@ static const struct timespec *deadline(struct weft_thread *t, const struct times
 WEFT_HIDDEN int weft__mutex_lock(pthread_mutex_t *o) {
     ENTER(weft__real.pthread_mutex_lock(o));
     int r;
-    ACQUIRE(weft__real.pthread_mutex_trylock(o), weft__real.pthread_mutex_lock(o), WEFT_OP_MUTEX_LOCK);
+    ACQUIRE(weft__real.pthread_mutex_trylock(o), RECORD ? weft__mutex_block(t, o) : weft__real.pthread_mutex_lock(o),
+            WEFT_OP_MUTEX_LOCK);
     LEAVE(r);
 }
 WEFT_WRAP(pthread_mutex_lock, weft__mutex_lock);
@@ -135,16 +154,16 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
                       : weft__real.pthread_cond_clockwait(c, o, clock, ts));
     int r = 0;
     struct timespec copy;
+    if (weft__cancel_due(t)) LEFT(0);
     ts = deadline(t, ts, &copy);
     weft__order(t, o); /* the unlock */
     if (RECORD) {
         weft__tick(t);
         weft__outside(t);
-        r = kind == 0   ? weft__real.pthread_cond_wait(c, o)
-            : kind == 1 ? weft__real.pthread_cond_timedwait(c, o, ts)
-                        : weft__real.pthread_cond_clockwait(c, o, clock, ts);
+        r = weft__cond_block(t, c, o, kind == 2 ? clock : -1, ts);
         weft__inside(t);
         weft__order(t, o); /* the lock */
+        if (weft__cancel_due(t)) LEFT(0);
         weft__input_if(t, WEFT_OP_COND_WAIT, r, 0);
     } else {
         int rr = weft__real.pthread_mutex_unlock(o);
@@ -155,6 +174,7 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
             weft__real.pthread_mutex_lock(o);
             t->waiting = 0;
         }
+        if (weft__cancel_due(t)) LEFT(0);
     }
     LEAVE(r);
 }
@@ -169,15 +189,15 @@ WEFT_WRAP(pthread_cond_wait, weft__cond_wait);
 WEFT_WRAP(pthread_cond_timedwait, weft__cond_timedwait);
 WEFT_WRAP(pthread_cond_clockwait, weft__cond_clockwait);
 
-#define COND_NOTIFY(name)                                                                                              \
+#define COND_NOTIFY(name, n)                                                                                             \
     WEFT_HIDDEN int weft__##name(pthread_cond_t *c) {                                                                  \
         ENTER(weft__real.name(c));                                                                                     \
-        int r = RECORD ? weft__real.name(c) : 0;                                                                       \
+        int r = RECORD ? weft__cond_wake(c, n) : 0;                                                                    \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name)
-COND_NOTIFY(pthread_cond_signal);
-COND_NOTIFY(pthread_cond_broadcast);
+COND_NOTIFY(pthread_cond_signal, 1);
+COND_NOTIFY(pthread_cond_broadcast, 0x7fffffff);
 SIMPLE(pthread_cond_init, , (pthread_cond_t * o, const pthread_condattr_t *a), (o, a));
 /* Destroying waits for those who were woken and have not left yet: outside. */
 WEFT_HIDDEN int weft__cond_destroy(pthread_cond_t *o) {
@@ -194,11 +214,11 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
 
 /* ---- read-write locks */
 
-#define RWLOCK(name, tryname, op)                                                                                      \
+#define RWLOCK(name, tryname, op, pieces)                                                                                   \
     WEFT_HIDDEN int weft__##name(pthread_rwlock_t *o) {                                                                \
         ENTER(weft__real.name(o));                                                                                     \
         int r;                                                                                                         \
-        ACQUIRE(weft__real.tryname(o), weft__real.name(o), op);                                                        \
+        ACQUIRE(weft__real.tryname(o), RECORD ? pieces(t, o) : weft__real.name(o), op);                                \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name);                                                                                     \
@@ -216,8 +236,8 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(tryname, weft__##tryname)
-RWLOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK);
-RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK);
+RWLOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK, weft__rdlock_block);
+RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK, weft__wrlock_block);
 
 #define RWTIMED(name, lockname, tryname, op, params, args, real)                                                       \
     WEFT_HIDDEN int weft__##name params {                                                                              \
@@ -311,20 +331,25 @@ static int sem_wait_any(sem_t *o, int kind, clockid_t clock, const struct timesp
     int e = 0; /* errno of a failure */
     struct timespec copy;
     ts = deadline(t, ts, &copy);
+again:
+    if (kind != 1 && weft__cancel_due(t)) LEFT(0);
+    if (!RECORD && weft__interrupt(t)) goto again;
     if (RECORD) {
         int saved = ERRNO;
         if (weft__real.sem_trywait(o) != 0) {
             e = ERRNO;
             if (kind != 1 && e == EAGAIN) {
                 weft__outside(t);
-                int r = kind == 0   ? weft__real.sem_wait(o)
-                        : kind == 2 ? weft__real.sem_timedwait(o, ts)
-                                    : weft__real.sem_clockwait(o, clock, ts);
-                e = r ? ERRNO : 0;
+                e = weft__sem_block(t, o, kind == 3 ? clock : CLOCK_REALTIME, ts);
                 weft__inside(t);
             }
         }
         ERRNO = saved;
+        if (e == ERESTART) {
+            e = 0;
+            weft__interrupt(t);
+            goto again;
+        }
         if (!e) weft__order(t, o);
     }
     e = (int)weft__input_if(t, WEFT_OP_SEM_WAIT, e, 0);

@@ -211,7 +211,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
         }
     weft__tick(t); /* what was read above is done: now the thread may lose it */
     weft__outside(t);
-    long r = raw(nr, b);
+    long r = weft__raw_wait(t, nr, b);
     weft__inside(t);
     /* Out-data into the program's memory, and into one run of bytes for the log. */
     size_t total = 0;
@@ -294,7 +294,7 @@ static long write_out(struct weft_thread *t, long nr, const long b[6], const uns
         w.console = b[0] >= 0 && b[0] < FD_MAX ? console[b[0]] : 0;
         weft__tick(t);
         weft__outside(t);
-        long r = raw(nr, b);
+        long r = weft__raw_wait(t, nr, b);
         weft__inside(t);
         weft__log_input(t, (uint64_t)nr, r, &w, sizeof w);
         return r;
@@ -363,7 +363,7 @@ static long do_readv(struct weft_thread *t, const long a[6]) {
     if (RECORD) {
         struct iov one = {(char *)buf, n};
         weft__outside(t);
-        r = weft__raw(SYS_readv, a[0], &one, 1);
+        r = weft__raw_wait(t, SYS_readv, (long[6]){a[0], (long)&one, 1});
         weft__inside(t);
         weft__log_input(t, SYS_readv, r, buf, r > 0 ? (size_t)r : 0);
     } else {
@@ -517,7 +517,18 @@ static long do_select(struct weft_thread *t, long nr, const long a[6]) {
     char p[96];
     weft__format(p, sizeof p, "b1=%lu b2=%lu b3=%lu %s4=16", set, set, set, nr == SYS_select ? "b" : "i");
     long b[6] = {a[0], a[1], a[2], a[3], a[4], 0};
-    return emulated(t, nr, b, p);
+    struct {
+        uint64_t *mask;
+        size_t size;
+    } sixth = {NULL, 8};
+    uint64_t mask = 0, kernel;
+    if (nr == SYS_pselect6 && a[5]) {
+        weft__take(t, (void *)a[5], sizeof sixth);
+        sixth.mask = weft__signal_mask_in(t, *(long *)a[5], &mask, &kernel);
+        b[5] = (long)&sixth;
+    }
+    long r = emulated(t, nr, b, p);
+    return weft__signal_mask_out(t, r, &mask, sixth.mask != NULL);
 }
 
 /* A futex that the program uses itself: its result is an input. Those of libc's own locks run natively and leave no trace. */
@@ -532,7 +543,7 @@ static long do_futex(struct weft_thread *t, const long a[6], int foreign) {
     long r = 0;
     if (RECORD) {
         weft__outside(t);
-        r = raw(SYS_futex, a);
+        r = weft__raw_wait(t, SYS_futex, a);
         weft__inside(t);
     }
     return weft__input(t, SYS_futex, r, NULL, 0);
@@ -540,7 +551,16 @@ static long do_futex(struct weft_thread *t, const long a[6], int foreign) {
 
 long weft__sys_kill(struct weft_thread *t, long nr, const long a[6]);
 long weft__sys_sigaltstack(struct weft_thread *t, const long a[6]);
-long weft__sys_sigwait(struct weft_thread *t, long nr, const long a[6]);
+
+/* ppoll and epoll_pwait: a signal mask for the time of the call. */
+static long with_mask(struct weft_thread *t, long nr, const long a[6]) {
+    int at = nr == SYS_ppoll ? 3 : 4;
+    uint64_t mask = 0, kernel;
+    long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+    b[at] = (long)weft__signal_mask_in(t, a[at], &mask, &kernel);
+    long r = emulated(t, nr, b, nr == SYS_ppoll ? "b0:1*8 i2=16" : "o1:r*12");
+    return weft__signal_mask_out(t, r, &mask, a[at] != 0);
+}
 
 /* Calls that leave no trace and no tick, because foreign code makes them in numbers that depend on timing. */
 static int traceless(long nr, int foreign, uint64_t ip) {
@@ -549,7 +569,8 @@ static int traceless(long nr, int foreign, uint64_t ip) {
 
 /* The thread is inside and at a fresh tick, unless the call is traceless. `foreign`: trapped, not called through us. */
 long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uint64_t ip) {
-    (void)foreign;
+    t->cancel_point = weft__cancel_nr(nr, foreign);
+    if (unlikely(t->cancel_point && weft__cancel_due(t))) return -WEFT_CANCELLED;
     if (nr < 0 || nr >= SYS_MAX || !table[nr].name)
         weft__refuse("system call %ld is not known to this version; called at @0x%lx", nr, ip);
     const struct entry *e = &table[nr];
@@ -584,6 +605,15 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case SYS_rt_sigaction: return weft__sys_sigaction(t, a);
     case SYS_rt_sigprocmask: return weft__sys_sigprocmask(t, a);
     case SYS_sigaltstack: return weft__sys_sigaltstack(t, a);
+    case SYS_rt_sigsuspend: return weft__sys_sigsuspend(t, a);
+    case SYS_rt_sigtimedwait: return emulated(t, nr, a, "i0=8 o1=128 i2=16");
+    case SYS_ppoll:
+    case SYS_epoll_pwait: return with_mask(t, nr, a);
+    case SYS_timer_create:
+        /* libc makes a thread of its own for SIGEV_THREAD. */
+        if (a[1] && ((const int *)a[1])[3] == 4 && ((const int *)a[1])[2] == 32)
+            weft__refuse("timer_create: SIGEV_THREAD cannot be recorded yet");
+        return emulated(t, nr, a, "i1=64 o2=4");
     case SYS_kill:
     case SYS_tkill:
     case SYS_tgkill: return weft__sys_kill(t, nr, a);

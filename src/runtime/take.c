@@ -197,26 +197,42 @@ WEFT_HIDDEN void *weft__t_memset(void *d, int c, size_t n) {
 }
 WEFT_WRAP(__weft_memset, weft__t_memset);
 
-/* ---- calls of a foreign function that the user wants ordered (-weft-serialize) */
+/* ---- calls that are ordered among each other: libc functions with a state behind them, and what the user names with
+ * -weft-serialize. The lock is there in record only, and recursive: such a function may call back. */
 
-static int serial_lock;
-WEFT_HIDDEN void weft__t_serial_begin(const void *fn) {
+#define SERIALS 64
+static struct {
+    int lock;
+    int depth;
+    struct weft_thread *owner;
+} serials[SERIALS];
+
+WEFT_HIDDEN void weft__t_serial_begin(const void *object) {
     int was;
     struct weft_thread *t = weft__enter(&was);
     if (!t) return;
+    unsigned k = ((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 58;
     if (weft__mode == WEFT_RECORD) {
-        weft__outside(t);
-        weft__lock(&serial_lock);
-        weft__inside(t);
+        if (__atomic_load_n(&serials[k].owner, __ATOMIC_RELAXED) != t) {
+            weft__outside(t);
+            weft__lock(&serials[k].lock);
+            weft__inside(t);
+            __atomic_store_n(&serials[k].owner, t, __ATOMIC_RELAXED);
+        }
+        serials[k].depth++;
     }
-    weft__order(t, fn);
+    weft__order(t, object);
 }
-WEFT_HIDDEN void weft__t_serial_end(const void *fn) {
+WEFT_HIDDEN void weft__t_serial_end(const void *object) {
     int was;
     struct weft_thread *t = weft__enter(&was);
     if (!t) return;
-    weft__order(t, fn);
-    if (weft__mode == WEFT_RECORD) weft__unlock(&serial_lock);
+    unsigned k = ((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 58;
+    weft__order(t, object);
+    if (weft__mode == WEFT_RECORD && --serials[k].depth == 0) {
+        __atomic_store_n(&serials[k].owner, NULL, __ATOMIC_RELAXED);
+        weft__unlock(&serials[k].lock);
+    }
 }
 WEFT_WRAP(__weft_serial_begin, weft__t_serial_begin);
 WEFT_WRAP(__weft_serial_end, weft__t_serial_end);

@@ -96,6 +96,7 @@ struct weft_thread *weft__thread_of(pthread_t p) {
 }
 
 void *weft__thread_tramp(void *);
+int weft__join_block(struct weft_thread *t, struct weft_thread *c);
 
 WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
     int was;
@@ -111,9 +112,11 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
     else {
         it = weft__gate_input(t, WEFT_ITEM_INPUT, WEFT_OP_THREAD_CREATE);
         if (!it) weft__diverged("thread %u creates a thread at tick %lu, which the recording does not have", t->slot, t->tls->clock);
-        int64_t ret;
-        __builtin_memcpy(&ret, weft__gate_data(it), 8);
+        int64_t ret = 0;
         __builtin_memcpy(&slot, (const char *)weft__gate_data(it) + 8, 4);
+        /* A second item tells that it failed after all. */
+        if (weft__gate_more(t) && (it = weft__gate_input(t, WEFT_ITEM_INPUT, WEFT_OP_THREAD_CREATE)))
+            __builtin_memcpy(&ret, weft__gate_data(it), 8);
         if (ret) {
             weft__leave(t, was);
             return (int)ret;
@@ -122,6 +125,8 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         /* The slot's former thread has passed its exit (an edge says so); wait until the kernel has let go of its stack. */
         while (c && !gone(c)) weft__raw(SYS_sched_yield);
     }
+    /* Logged before the thread exists, so that no kill can leave a thread without its creation. */
+    if (weft__mode == WEFT_RECORD) weft__log_input(t, WEFT_OP_THREAD_CREATE, 0, &slot, 4);
     if (!slot) {
         r = EAGAIN;
         goto out;
@@ -168,6 +173,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         c->tls = NULL; /* until it runs */
         c->born = (struct weft_pos){t->tls->clock, 0, t->slot, t->at_tick == t->tls->clock && t->at_site == 0 ? t->at_step : 0};
         if (weft__mode == WEFT_RECORD) weft__rec_edge(t, 0, &c->last);
+        weft__signal_born(t, c);
         weft__heap_attach(c);
         r = weft__real.pthread_create(th, &a, weft__thread_tramp, c);
         if (r == 0)
@@ -182,10 +188,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         weft__unlock(&slots_lock);
     }
 out:
-    if (weft__mode == WEFT_RECORD) {
-        uint32_t s = r ? 0 : slot;
-        weft__log_input(t, WEFT_OP_THREAD_CREATE, r, &s, 4);
-    }
+    if (weft__mode == WEFT_RECORD && r) weft__log_input(t, WEFT_OP_THREAD_CREATE, r, &slot, 4);
     weft__leave(t, was);
     return r;
 }
@@ -200,6 +203,7 @@ WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
     s->me = weft__mode == WEFT_RECORD ? (uint16_t)t->slot : 0;
     s->limit = 0;
     s->outside = 0;
+    weft__signal_begin(t);
     struct weft_pos parent = t->born;
     if (weft__mode == WEFT_RECORD) {
         weft__lock(&t->lock);
@@ -230,7 +234,8 @@ void weft__thread_exit(struct weft_thread *t) {
     t->last = (struct weft_pos){t->tls->clock, 0, t->slot, 0};
     weft__gate_end(t);
     weft__lock(&slots_lock);
-    t->alive = 0;
+    __atomic_store_n(&t->alive, 0, __ATOMIC_RELEASE);
+    weft__raw(SYS_futex, &t->alive, FUTEX_WAKE_PRIVATE, 1); /* weft__join_block */
     if (t->joined_or_detached && t->slot != 1)
         slot_free(t);
     else
@@ -269,8 +274,20 @@ static int join(pthread_t p, void **ret, int kind, clockid_t clock, const struct
         ts = &copy;
         weft__tick(t);
     }
+again:
+    if (t && kind != 1 && weft__cancel_due(t)) {
+        weft__leave(t, was);
+        return 0;
+    }
+    if (weft__mode == WEFT_REPLAY && weft__interrupt(t)) goto again;
     if (!t || weft__mode == WEFT_RECORD) {
         if (t) weft__outside(t);
+        struct weft_thread *c = t && kind == 0 ? weft__thread_of(p) : NULL;
+        if (c && c != t && !c->joined_or_detached && weft__join_block(t, c)) {
+            weft__inside(t);
+            weft__interrupt(t);
+            goto again;
+        }
         r = kind == 0   ? weft__real.pthread_join(p, &value)
             : kind == 1 ? weft__real.pthread_tryjoin_np(p, &value)
             : kind == 2 ? weft__real.pthread_timedjoin_np(p, &value, ts)
@@ -288,7 +305,7 @@ static int join(pthread_t p, void **ret, int kind, clockid_t clock, const struct
         t->waiting = 0;
     }
     r = join_result(t, p, ret, r, value);
-    weft__leave(t, was);
+    weft__return(t, was);
     return r;
 }
 WEFT_HIDDEN int weft__pthread_join(pthread_t p, void **ret) { return join(p, ret, 0, 0, NULL); }

@@ -21,9 +21,22 @@ static long call(long nr, long a, long b, long c, long d, long e, long f) {
     long v[6] = {a, b, c, d, e, f};
     int was;
     struct weft_thread *t = weft__enter(&was);
-    if (!t) return result(weft__raw6(nr, a, b, c, d, e, f));
-    long r = weft__sys(t, nr, v, 0, 0);
-    weft__leave(t, was);
+    long r;
+    if (!t) {
+        /* As libc does it: its cancellation may end the call. */
+        int old, point = weft__cancel_nr(nr, 0);
+        if (point) weft__real.pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old);
+        r = weft__raw6(nr, a, b, c, d, e, f);
+        if (point) weft__real.pthread_setcanceltype(old, &old);
+        return result(r);
+    }
+    while (unlikely((r = weft__sys(t, nr, v, 0, 0)) == -WEFT_RESTART))
+        if (!weft__interrupt(t)) weft__tick(t);
+    if (unlikely(r == -WEFT_CANCELLED)) {
+        weft__leave(t, was);
+        return -1;
+    }
+    weft__return(t, was);
     return result(r);
 }
 

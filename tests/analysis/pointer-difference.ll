@@ -1,4 +1,4 @@
-; Proves: the difference of two pointers is a number, unless a pointer is made of it.
+; Proves: the difference of two pointers is a number as long as no pointer is made of it, even if integers are made pointers.
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare ptr @malloc(i64)
@@ -7,14 +7,14 @@ declare ptr @malloc(i64)
 ; EXPECT: main: store %m ordered
 @len = internal global i64 0
 @diff = internal global i64 0
+@kept = internal global i64 0
 @base = internal global ptr null
 define internal ptr @run(ptr %arg) {
   %l = load i64, ptr @len
   %d = load i64, ptr @diff
   %b = load ptr, ptr @base
-  %i = ptrtoint ptr %b to i64
-  %s = add i64 %i, %d
-  %p = inttoptr i64 %s to ptr
+  %k = load i64, ptr @kept
+  %p = inttoptr i64 %k to ptr
   %v = load i64, ptr %p
   ret ptr null
 }
@@ -34,6 +34,7 @@ define i32 @main(i32 %argc) {
   %bi = ptrtoint ptr %b to i64
   %d = sub i64 %mi, %bi
   store i64 %d, ptr @diff
+  store i64 %mi, ptr @kept
   %x = call i32 @pthread_create(ptr %t, ptr null, ptr @run, ptr null)
   store i64 1, ptr %m
   store i64 1, ptr %e

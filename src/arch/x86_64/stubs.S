@@ -16,6 +16,7 @@
 #define RT_SP 24
 #define SELF 32
 #define SAVED 40
+#define CANCEL 56 /* saved[2]: the thread is cancelled (cancel.c) */
 
         .text
 
@@ -53,7 +54,13 @@
         movq __weft_tls@GOTTPOFF(%rip), %r11
         decl %fs:DEPTH(%r11)
         movq %fs:SAVED(%r11), %rsp
+        cmpq $0, %fs:CANCEL(%r11)
+        jne 5f
         jmp *%rax
+        /* Cancelled at a tick: leaves from here. */
+5:      movq $0, %fs:CANCEL(%r11)
+        pushq %rax
+        jmp weft__cancel_exit
         /* A thread that the runtime does not know: natively, never come back here; else C decides (on this stack). */
 3:      cmpl $0, weft__mode(%rip)
         jne 4f
@@ -110,7 +117,12 @@ weft__switch:
         movb weft__selector(%rip), %r8b
         movb %r8b, %fs:SELECTOR(%rcx)
         popq %rsp
+        .cfi_def_cfa %rsp, 8
+        cmpq $0, %fs:CANCEL(%rcx)
+        jne 2f
         ret
+2:      movq $0, %fs:CANCEL(%rcx)
+        jmp weft__cancel_exit
 1:      jmp *%r11
         .cfi_endproc
         .size weft__switch, .-weft__switch

@@ -778,7 +778,10 @@ static void build_intrinsic(struct weft_points *p, LLVMValueRef inst, LLVMValueR
         return;
     }
     const struct weft_external *ext = weft__external(weft__ir_name(fn));
-    if (!ext) { /* an intrinsic we have not met: it takes and gives what it wants */
+    int pointers = LLVMGetTypeKind(LLVMTypeOf(inst)) == LLVMPointerTypeKind;
+    for (unsigned a = 0; a < args; a++)
+        pointers |= LLVMGetTypeKind(LLVMTypeOf(LLVMGetArgOperand(inst, a))) == LLVMPointerTypeKind;
+    if (!ext && pointers) { /* an intrinsic we have not met: it takes and gives what it wants */
         weft__facts_note_unknown(p->facts, weft__ir_name(fn));
         for (unsigned a = 0; a < args; a++) {
             uint32_t node = arg_of(p, inst, (int)a);
@@ -790,7 +793,8 @@ static void build_intrinsic(struct weft_points *p, LLVMValueRef inst, LLVMValueR
             weft__points_add(p, result, p->loc_unknown);
         return;
     }
-    build_external(p, UINT32_MAX, inst, caller, ext, args);
+    if (ext)
+        build_external(p, UINT32_MAX, inst, caller, ext, args);
     if (!result || LLVMGetTypeKind(LLVMTypeOf(inst)) == LLVMPointerTypeKind || starts_with(name, "objectsize") ||
         starts_with(name, "ct") || starts_with(name, "is.") || starts_with(name, "type.") || starts_with(name, "eh."))
         return;

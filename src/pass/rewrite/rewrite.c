@@ -95,10 +95,11 @@ static void check(struct rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n,
     LLVMValueRef pi = LLVMBuildPtrToInt(r->b, p, r->i64, "");
     LLVMValueRef me = load(r, r->i16, tls_word(r, WEFT_TLS_ME), 2);
     LLVMValueRef bad = LLVMBuildICmp(r->b, LLVMIntNE, entry_of(r, pi), me, "");
-    if (!(align >= n && n <= WEFT_LINE && !(n & (n - 1))) && n > 1) {
-        LLVMValueRef q = LLVMBuildAdd(r->b, pi, i64c(r, n - 1), "");
-        bad = LLVMBuildOr(r->b, bad, LLVMBuildICmp(r->b, LLVMIntNE, entry_of(r, q), me, ""), "");
-    }
+    if (!(align >= n && n <= WEFT_LINE && !(n & (n - 1))) && n > 1)
+        for (uint64_t k = WEFT_LINE; k < n + WEFT_LINE - 1; k += WEFT_LINE) { /* a byte in each line */
+            LLVMValueRef q = LLVMBuildAdd(r->b, pi, i64c(r, k < n ? k : n - 1), "");
+            bad = LLVMBuildOr(r->b, bad, LLVMBuildICmp(r->b, LLVMIntNE, entry_of(r, q), me, ""), "");
+        }
     LLVMValueRef cold = weft__shim_cold(bad, before);
     LLVMMetadataRef dl = LLVMInstructionGetDebugLoc(before);
     at(r, cold);
@@ -119,12 +120,51 @@ static void verify(struct rw *r, LLVMValueRef after, LLVMValueRef p, uint64_t n,
     LLVMBuildCall2(r->b, r->cold2_t, r->verify, a, 2, "");
 }
 
+static const char *name_of(LLVMValueRef v) {
+    size_t n;
+    return LLVMGetValueName2(v, &n);
+}
+
 static LLVMValueRef function(struct rw *r, const char *name, LLVMTypeRef t) {
     LLVMValueRef f = LLVMGetNamedFunction(r->m, name);
     return f ? f : LLVMAddFunction(r->m, name, t);
 }
 
 static uint64_t size_of(struct rw *r, LLVMTypeRef t) { return LLVMStoreSizeOfType(r->dl, t); }
+
+#define LARGE (4 * WEFT_LINE) /* accesses of more bytes are taken as ranges */
+
+/* A group of ranges that are owned together: begin before `before`, any number of ranges, end. */
+static void group_begin(struct rw *r, LLVMValueRef before) {
+    at(r, before);
+    LLVMBuildCall2(r->b, r->cold_t, function(r, "__weft_take_begin", r->cold_t), NULL, 0, "");
+}
+static void group_range(struct rw *r, LLVMValueRef p, LLVMValueRef n, int write) {
+    LLVMTypeRef t[3] = {r->ptr, r->i64, r->i32};
+    LLVMTypeRef ft = LLVMFunctionType(r->vd, t, 3, 0);
+    LLVMValueRef a[3] = {p, n, LLVMConstInt(r->i32, (unsigned)write, 0)};
+    LLVMBuildCall2(r->b, ft, function(r, "__weft_take_range", ft), a, 3, "");
+}
+static void group_object(struct rw *r, LLVMValueRef p) {
+    LLVMTypeRef ft = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
+    LLVMBuildCall2(r->b, ft, function(r, "__weft_take_object", ft), &p, 1, "");
+}
+static void group_end(struct rw *r) {
+    LLVMBuildCall2(r->b, r->cold_t, function(r, "__weft_take_end", r->cold_t), NULL, 0, "");
+    LLVMBuildCall2(r->b, r->barrier_t, r->barrier, NULL, 0, "");
+    r->s->takes++;
+}
+
+/* A check, or for large accesses a take. */
+static void check_any(struct rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
+    if (n <= LARGE) {
+        check(r, before, p, n, align, flags);
+        return;
+    }
+    group_begin(r, before);
+    group_range(r, p, i64c(r, n), flags & WEFT_ACC_WRITE);
+    group_end(r);
+}
 
 static void access_inst(struct rw *r, LLVMValueRef i) {
     LLVMValueRef p;
@@ -147,14 +187,20 @@ static void access_inst(struct rw *r, LLVMValueRef i) {
     case LLVMAtomicCmpXchg:
         p = LLVMGetOperand(i, 0);
         n = size_of(r, LLVMTypeOf(LLVMGetOperand(i, 1)));
-        al = (unsigned)n;
+        al = LLVMGetAlignment(i);
         flags = WEFT_ACC_WRITE | WEFT_ACC_ATOMIC;
+        break;
+    case LLVMVAArg:
+        p = LLVMGetOperand(i, 0);
+        n = 24; /* the va_list */
+        al = 8;
+        flags = WEFT_ACC_WRITE;
         break;
     default: return;
     }
     if (!n) return;
     if (LLVMGetPointerAddressSpace(LLVMTypeOf(p))) return; /* fs:, gs: relative: thread-local by nature */
-    check(r, i, p, n, al, flags);
+    check_any(r, i, p, n, al, flags);
     verify(r, i, p, n, flags);
 }
 
@@ -186,6 +232,7 @@ static void memory_intrinsic(struct rw *r, LLVMValueRef i, const char *name) {
     if (!d_ord && !s_ord) return;
     LLVMValueRef d = LLVMGetOperand(i, 0), s = LLVMGetOperand(i, 1), len = LLVMGetOperand(i, 2);
     uint64_t n;
+    if (LLVMTypeOf(d) != r->ptr || (!set && LLVMTypeOf(s) != r->ptr)) return; /* fs:, gs: */
     if (constant(len, &n)) {
         if (!n) return;
         if (set && n <= WEFT_LINE) {
@@ -283,6 +330,13 @@ static void take(struct rw *r, LLVMValueRef call, const struct weft_external *e)
                     if (x->arg3 >= 0) n = LLVMBuildMul(r->b, n, arg_int(r, call, x->arg3), "");
                     if (x->constant > 1) n = LLVMBuildMul(r->b, n, i64c(r, x->constant), "");
                 }
+                if (x->kind == WEFT_EFF_READ && x->size == WEFT_SIZE_ARG && (strstr(e->name, "strn") || !strcmp(e->name, "stpncpy"))) {
+                    /* Reads up to a NUL, if that comes first: the number may be anything then. */
+                    LLVMTypeRef ps[2] = {r->ptr, r->i64}, strn_t = LLVMFunctionType(r->vd, ps, 2, 0);
+                    LLVMValueRef as[2] = {p, n};
+                    LLVMBuildCall2(r->b, strn_t, function(r, "__weft_take_strn", strn_t), as, 2, "");
+                    continue;
+                }
                 LLVMValueRef a[3] = {p, n, LLVMConstInt(r->i32, x->kind == WEFT_EFF_WRITE, 0)};
                 LLVMBuildCall2(r->b, range_t, function(r, "__weft_take_range", range_t), a, 3, "");
             }
@@ -299,11 +353,6 @@ static void take(struct rw *r, LLVMValueRef call, const struct weft_external *e)
         LLVMBuildCall2(r->b, t0, function(r, "__weft_take_end", t0), NULL, 0, "");
         r->s->takes++;
     }
-}
-
-static const char *name_of(LLVMValueRef v) {
-    size_t n;
-    return LLVMGetValueName2(v, &n);
 }
 
 static int listed(const char *list, const char *name) {
@@ -330,7 +379,7 @@ static unsigned hidden_state(const char *name) {
         "getpwnam,getpwuid,getgrnam,getgrgid,getpwnam_r,getpwuid_r,getgrnam_r,getgrgid_r,getlogin,ttyname",
         "gethostbyname,gethostbyaddr,getaddrinfo,getnameinfo,getservbyname,getservbyport,getprotobyname",
         "atexit,on_exit,__cxa_atexit,at_quick_exit",
-        "dlopen,dlsym,dlclose,dlerror,dladdr",
+        "dlopen,dlmopen,dlsym,dlvsym,dlclose,dlerror,dladdr,dladdr1,dlinfo,dl_iterate_phdr",
         "lgamma,lgammaf,lgammal,gamma",
         "readdir,readdir64,opendir,closedir,rewinddir,seekdir,telldir,fdopendir",
         "sysconf,get_nprocs,get_nprocs_conf,getloadavg",
@@ -360,21 +409,188 @@ static int interposed(const char *name) {
 
 static int is_asm(LLVMValueRef callee) { return LLVMIsAInlineAsm(callee) != NULL; }
 
+/* ---- inline assembly, and instructions that are inputs */
+
+static void warn_asm(LLVMValueRef i, const char *what) {
+    LLVMValueRef fn = LLVMGetBasicBlockParent(LLVMGetInstructionParent(i));
+    unsigned len = 0, dir_len = 0, line = LLVMGetDebugLocLine(i);
+    const char *file = LLVMGetDebugLocFilename(i, &len), *dir = LLVMGetDebugLocDirectory(i, &dir_len);
+    int relative = len && file[0] != '/' && dir_len;
+    static LLVMValueRef last_fn;
+    static unsigned last_line;
+    if (getenv("WEFT_QUIET") || (fn == last_fn && line == last_line && line)) return;
+    last_fn = fn;
+    last_line = line;
+    if (line)
+        fprintf(stderr, "weft: warning: %.*s%s%.*s:%u: inline assembly in '%s' %s\n", relative ? (int)dir_len : 0, dir,
+                relative ? "/" : "", (int)len, file, line, name_of(fn), what);
+    else
+        fprintf(stderr, "weft: warning: inline assembly in '%s' %s\n", name_of(fn), what);
+}
+
+/* A call of the runtime in place of an instruction: two words. */
+static LLVMValueRef input_pair(struct rw *r, LLVMValueRef i, const char *name) {
+    LLVMTypeRef two[2] = {r->i64, r->i64}, t = LLVMFunctionType(LLVMStructTypeInContext(r->c, two, 2, 0), NULL, 0, 0);
+    at(r, i);
+    return LLVMBuildCall2(r->b, t, function(r, name, t), NULL, 0, "");
+}
+static LLVMValueRef fit(struct rw *r, LLVMValueRef v, LLVMTypeRef t) {
+    return LLVMTypeOf(v) == t ? v : LLVMBuildIntCast2(r->b, v, t, 0, "");
+}
+/* The result of i becomes v[0], or a structure of the n values. */
+static void input_result(struct rw *r, LLVMValueRef i, LLVMValueRef *v, unsigned n) {
+    LLVMTypeRef t = LLVMTypeOf(i);
+    LLVMValueRef all;
+    if (LLVMGetTypeKind(t) == LLVMStructTypeKind) {
+        all = LLVMGetUndef(t);
+        for (unsigned k = 0; k < n && k < LLVMCountStructElementTypes(t); k++)
+            all = LLVMBuildInsertValue(r->b, all, fit(r, v[k], LLVMStructGetTypeAtIndex(t, k)), k, "");
+    } else
+        all = fit(r, v[0], t);
+    LLVMReplaceAllUsesWith(i, all);
+    LLVMInstructionEraseFromParent(i);
+}
+
+static void asm_inst(struct rw *r, LLVMValueRef i) {
+    struct weft_asm a;
+    weft__asm_look(&a, r->dl, i);
+    if (a.input >= WEFT_ASM_TSC_HALVES && LLVMIsACallInst(i)) {
+        LLVMValueRef p = input_pair(r, i, a.input == WEFT_ASM_TSCP ? "__weft_rdtscp" : "__weft_rdtsc");
+        LLVMValueRef whole = LLVMBuildExtractValue(r->b, p, 0, ""), v[3] = {whole};
+        if (a.input != WEFT_ASM_TSC_WHOLE) {
+            v[0] = LLVMBuildAnd(r->b, whole, i64c(r, 0xffffffff), "");
+            v[1] = LLVMBuildLShr(r->b, whole, i64c(r, 32), "");
+            v[2] = LLVMBuildExtractValue(r->b, p, 1, "");
+        }
+        input_result(r, i, v, a.input == WEFT_ASM_TSC_WHOLE ? 1 : a.input == WEFT_ASM_TSCP ? 3 : 2);
+        return;
+    }
+    if (a.input) warn_asm(i, "reads what differs from run to run (rdtsc, rdrand, ...): replay cannot give it the same");
+    if (a.opaque) warn_asm(i, "may touch memory that is not among its operands: that is not ordered");
+    unsigned n = 0, k = 0;
+    for (unsigned j = 0; j < a.count; j++)
+        if (weft__facts_access(r->f, i, (int)a.operand[j].arg) == WEFT_WHY_ORDERED) a.operand[n++] = a.operand[j];
+    int objects = 0;
+    if (a.opaque && a.pointers)
+        for (; k < LLVMGetNumArgOperands(i); k++)
+            objects |= weft__facts_access(r->f, i, (int)k) == WEFT_WHY_ORDERED;
+    if (!n && !objects) return;
+    if (n == 1 && !objects && a.operand[0].size) {
+        check_any(r, i, a.operand[0].pointer, a.operand[0].size, 1, a.operand[0].write ? WEFT_ACC_WRITE : 0);
+        if (LLVMIsACallInst(i)) verify(r, i, a.operand[0].pointer, a.operand[0].size, a.operand[0].write ? WEFT_ACC_WRITE : 0);
+        return;
+    }
+    group_begin(r, i);
+    for (k = 0; k < n; k++)
+        if (a.operand[k].size)
+            group_range(r, a.operand[k].pointer, i64c(r, a.operand[k].size), a.operand[k].write);
+        else
+            group_object(r, a.operand[k].pointer);
+    if (objects)
+        for (k = 0; k < LLVMGetNumArgOperands(i); k++)
+            if (weft__facts_access(r->f, i, (int)k) == WEFT_WHY_ORDERED) group_object(r, LLVMGetOperand(i, k));
+    group_end(r);
+}
+
+/* Intrinsics that touch memory or are inputs; the rest is left as it is. */
+static void intrinsic(struct rw *r, LLVMValueRef i, const char *name) {
+    static const struct {
+        const char *intrinsic, *call;
+    } inputs[] = {{"llvm.readcyclecounter", "rdtsc"}, {"llvm.x86.rdtsc", "rdtsc"},         {"llvm.x86.rdtscp", "rdtscp"},
+                  {"llvm.x86.rdpid", "rdpid"},        {"llvm.x86.rdrand.16", "rdrand16"}, {"llvm.x86.rdrand.32", "rdrand32"},
+                  {"llvm.x86.rdrand.64", "rdrand64"}, {"llvm.x86.rdseed.16", "rdseed16"}, {"llvm.x86.rdseed.32", "rdseed32"},
+                  {"llvm.x86.rdseed.64", "rdseed64"}};
+    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
+        if (!strcmp(name, inputs[k].intrinsic)) {
+            char wn[32];
+            snprintf(wn, sizeof wn, "__weft_%s", inputs[k].call);
+            LLVMValueRef p = input_pair(r, i, wn);
+            LLVMValueRef v[2] = {LLVMBuildExtractValue(r->b, p, 0, ""), LLVMBuildExtractValue(r->b, p, 1, "")};
+            input_result(r, i, v, 2);
+            return;
+        }
+    int store = !strncmp(name, "llvm.masked.store", 17) || !strncmp(name, "llvm.masked.compressstore", 25);
+    if (store || !strncmp(name, "llvm.masked.load", 16) || !strncmp(name, "llvm.masked.expandload", 22)) {
+        /* All lanes, masked out or not: their lines are only owned, not touched. So there is no verify either. */
+        unsigned arg = (unsigned)store;
+        LLVMTypeRef t = store ? LLVMTypeOf(LLVMGetOperand(i, 0)) : LLVMTypeOf(i);
+        if (weft__facts_access(r->f, i, (int)arg) == WEFT_WHY_ORDERED)
+            check_any(r, i, LLVMGetOperand(i, arg), size_of(r, t), 1, store ? WEFT_ACC_WRITE : 0);
+        return;
+    }
+    int scatter = !strncmp(name, "llvm.masked.scatter", 19);
+    if (scatter || !strncmp(name, "llvm.masked.gather", 18)) {
+        LLVMValueRef ptrs = LLVMGetOperand(i, (unsigned)scatter), mask = LLVMGetOperand(i, scatter ? 3 : 2);
+        LLVMTypeRef vt = scatter ? LLVMTypeOf(LLVMGetOperand(i, 0)) : LLVMTypeOf(i);
+        uint64_t n = size_of(r, LLVMGetElementType(vt));
+        enum weft_why why = weft__facts_access(r->f, i, scatter);
+        if (LLVMGetTypeKind(vt) != LLVMVectorTypeKind) return;
+        if (why != WEFT_WHY_ORDERED && why != WEFT_WHY_NOTHING) return; /* NOTHING: not a pointer, but a vector of them */
+        group_begin(r, i);
+        for (unsigned k = 0; k < LLVMGetVectorSize(vt); k++) {
+            LLVMValueRef ix = LLVMConstInt(r->i32, k, 0), p = LLVMBuildExtractElement(r->b, ptrs, ix, "");
+            LLVMValueRef on = LLVMBuildExtractElement(r->b, mask, ix, "");
+            group_range(r, p, LLVMBuildSelect(r->b, on, i64c(r, n), i64c(r, 0), ""), scatter);
+        }
+        group_end(r);
+    }
+}
+
+/* A structure passed by value is read by the call itself, maybe after the thread has gone outside: read it before. */
+static void by_value(struct rw *r, LLVMValueRef i) {
+    unsigned kind = LLVMGetEnumAttributeKindForName("byval", 5);
+    for (unsigned k = 0; k < LLVMGetNumArgOperands(i); k++) {
+        LLVMAttributeRef t = LLVMGetCallSiteEnumAttribute(i, k + 1, kind);
+        if (!t || weft__facts_access(r->f, i, (int)k) != WEFT_WHY_ORDERED) continue;
+        LLVMTypeRef type = LLVMGetTypeAttributeValue(t);
+        LLVMValueRef p = LLVMGetOperand(i, k), n = i64c(r, size_of(r, type));
+        unsigned al = param_align(i, k);
+        if (weft__shim_must_tail(i)) { /* may not have an alloca's address; it stays inside */
+            check_any(r, i, p, size_of(r, type), al, 0);
+            continue;
+        }
+        LLVMValueRef fn = LLVMGetBasicBlockParent(LLVMGetInstructionParent(i));
+        at(r, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(fn)));
+        LLVMValueRef copy = LLVMBuildAlloca(r->b, type, "");
+        if (al > LLVMGetAlignment(copy)) LLVMSetAlignment(copy, al);
+        LLVMTypeRef pt[3] = {r->ptr, r->ptr, r->i64}, ft = LLVMFunctionType(r->ptr, pt, 3, 0);
+        LLVMValueRef a[3] = {copy, p, n};
+        at(r, i);
+        LLVMBuildCall2(r->b, ft, function(r, "__weft_memcpy", ft), a, 3, "");
+        LLVMSetOperand(i, k, copy);
+        if (LLVMIsACallInst(i)) LLVMSetTailCall(i, 0);
+        r->s->takes++;
+    }
+}
+
+/* Nothing but the return follows the call, so no site is passed before the caller's own tick: the call may stay a tail
+ * call, and a program that recurses that way does not need more stack than before. */
+static int in_tail_position(LLVMValueRef i) {
+    LLVMValueRef nx = LLVMIsACallInst(i) ? LLVMGetNextInstruction(i) : NULL;
+    return nx && LLVMGetInstructionOpcode(nx) == LLVMRet;
+}
+
 static void call_inst(struct rw *r, LLVMValueRef i) {
     LLVMValueRef callee = LLVMGetCalledValue(i);
-    if (is_asm(callee)) return;
+    if (is_asm(callee)) {
+        asm_inst(r, i);
+        return;
+    }
     const char *name = LLVMIsAFunction(callee) ? name_of(callee) : "";
     if (!strncmp(name, "llvm.memcpy", 11) || !strncmp(name, "llvm.memmove", 12) || !strncmp(name, "llvm.memset", 11)) {
         memory_intrinsic(r, i, name);
         return;
     }
+    if (!strncmp(name, "llvm.", 5)) intrinsic(r, i, name);
     if (!strncmp(name, "llvm.", 5) || !strncmp(name, "__weft", 6)) return;
+    by_value(r, i);
     int reenter = weft__facts_may_reenter(r->f, i), out = weft__facts_may_call_out(r->f, i);
     int external = LLVMIsAFunction(callee) && LLVMIsDeclaration(callee);
     int must_tail = weft__shim_must_tail(i);
     const struct weft_external *e = external ? weft__external(name) : NULL;
     if (external && e && e->class == WEFT_EXT_RENAME && !LLVMIsAInvokeInst(i)) {
-        static const char *const own[] = {"memcpy", "memmove", "memset", NULL};
+        static const char *const own[] = {"memcpy",  "memmove",      "memset", "strcpy",       "__strcpy_chk", "stpcpy",
+                                          "__stpcpy_chk", "strcat", "__strcat_chk", "strncat", "__strncat_chk", NULL};
         for (int k = 0; own[k]; k++)
             if (!strcmp(name, own[k])) {
                 char wn[64];
@@ -410,7 +626,7 @@ static void call_inst(struct rw *r, LLVMValueRef i) {
         at(r, nx);
         LLVMBuildCall2(r->b, t1, function(r, "__weft_serial_end", t1), &object, 1, "");
     }
-    if (reenter || twice || out) tick(r, nx);
+    if (twice || out || (reenter && !in_tail_position(i))) tick(r, nx);
 }
 
 /* ---- one function */
@@ -487,23 +703,81 @@ static void cycle_heads(LLVMValueRef fn, struct list *heads) {
     free(st);
 }
 
-static int is_access(LLVMOpcode o) { return o == LLVMLoad || o == LLVMStore || o == LLVMAtomicRMW || o == LLVMAtomicCmpXchg; }
+static int is_access(LLVMOpcode o) {
+    return o == LLVMLoad || o == LLVMStore || o == LLVMAtomicRMW || o == LLVMAtomicCmpXchg || o == LLVMVAArg;
+}
+
+/* Blocks are split at every check: an alloca behind one would be in a block of its own then, and not in the frame. */
+static void gather_allocas(struct rw *r, LLVMValueRef fn) {
+    LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(fn)), next;
+    while (first && LLVMGetInstructionOpcode(first) == LLVMAlloca) first = LLVMGetNextInstruction(first);
+    for (LLVMValueRef i = first; i; i = next) {
+        next = LLVMGetNextInstruction(i);
+        if (LLVMGetInstructionOpcode(i) != LLVMAlloca || !LLVMIsAConstantInt(LLVMGetOperand(i, 0))) continue;
+        char *name = strdup(name_of(i));
+        LLVMInstructionRemoveFromParent(i);
+        LLVMPositionBuilderBefore(r->b, first);
+        LLVMInsertIntoBuilderWithName(r->b, i, name ? name : "");
+        free(name);
+    }
+}
+
+/* What was true of the function before is not any more: it touches memory, and others' progress depends on its ticks. */
+static void forget(LLVMValueRef fn) {
+    static const char *const names[] = {"memory", "speculatable", "nosync", "willreturn", "nofree"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        unsigned kind = LLVMGetEnumAttributeKindForName(names[k], strlen(names[k]));
+        LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, kind);
+        for (LLVMUseRef u = LLVMGetFirstUse(fn); u; u = LLVMGetNextUse(u)) {
+            LLVMValueRef c = LLVMGetUser(u);
+            if ((LLVMIsACallInst(c) || LLVMIsAInvokeInst(c)) && LLVMGetCalledValue(c) == fn)
+                LLVMRemoveCallSiteEnumAttribute(c, LLVMAttributeFunctionIndex, kind);
+        }
+    }
+}
+
+/* Atomics of 16 bytes are an instruction, not a call of a library. */
+static void wide_atomics(struct rw *r, LLVMValueRef fn) {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            LLVMOpcode o = LLVMGetInstructionOpcode(i);
+            LLVMTypeRef t = o == LLVMLoad ? LLVMTypeOf(i) : o == LLVMStore ? LLVMTypeOf(LLVMGetOperand(i, 0)) : NULL;
+            if (o == LLVMAtomicRMW || o == LLVMAtomicCmpXchg)
+                t = LLVMTypeOf(LLVMGetOperand(i, 1));
+            else if (!t || LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic)
+                continue;
+            if (size_of(r, t) != 16) continue;
+            LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(fn, LLVMAttributeFunctionIndex, "target-features", 15);
+            unsigned n = 0;
+            const char *had = a ? LLVMGetStringAttributeValue(a, &n) : "";
+            char *now = malloc(n + 8);
+            if (!now) abort();
+            snprintf(now, n + 8, "%.*s%s+cx16", (int)n, had, n ? "," : "");
+            LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
+                                    LLVMCreateStringAttribute(r->c, "target-features", 15, now, (unsigned)strlen(now)));
+            free(now);
+            return;
+        }
+}
 
 static void one_function(struct rw *r, LLVMValueRef fn) {
     struct list accesses = {0}, calls = {0}, heads = {0}, pads = {0}, rets = {0};
     int has_calls = 0;
+    gather_allocas(r, fn);
+    wide_atomics(r, fn);
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
             LLVMOpcode o = LLVMGetInstructionOpcode(i);
             if (is_access(o)) {
                 if (weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED) push(&accesses, i);
-            } else if (o == LLVMCall || o == LLVMInvoke) {
+            } else if (o == LLVMCall || o == LLVMInvoke || o == LLVMCallBr) {
                 LLVMValueRef callee = LLVMGetCalledValue(i);
                 push(&calls, i);
-                if (!is_asm(callee) && !(LLVMIsAFunction(callee) && !strncmp(name_of(callee), "llvm.dbg", 8))) has_calls = 1;
+                if (is_asm(callee) ? LLVMGetNumArgOperands(i) > 0 : !(LLVMIsAFunction(callee) && !strncmp(name_of(callee), "llvm.dbg", 8)))
+                    has_calls = 1;
             } else if (o == LLVMLandingPad)
                 push(&pads, i);
-            else if (o == LLVMRet)
+            else if (o == LLVMRet || o == LLVMResume)
                 push(&rets, i);
         }
     int taken = weft__facts_address_taken(r->f, fn) && strcmp(name_of(fn), "main");
@@ -522,6 +796,7 @@ static void one_function(struct rw *r, LLVMValueRef fn) {
         tick(r, first);
     }
     LLVMValueRef was = NULL;
+    if (accesses.n || has_calls || heads.n) forget(fn);
     if (accesses.n || has_calls) tick(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
     if (taken && (accesses.n || has_calls)) {
         LLVMValueRef first = weft__shim_first(LLVMGetEntryBasicBlock(fn));
@@ -544,6 +819,47 @@ static void one_function(struct rw *r, LLVMValueRef fn) {
     free(heads.v);
     free(pads.v);
     free(rets.v);
+}
+
+/* ---- functions that run before the runtime has started */
+
+/* Resolvers of ifuncs run while the program is being relocated, functions in .preinit_array before all initialisers. The
+ * owner table does not exist then. They, and what they call, are left alone. */
+static int in_list(const struct list *l, LLVMValueRef v) {
+    for (size_t k = 0; k < l->n; k++)
+        if (l->v[k] == v) return 1;
+    return 0;
+}
+static void early_constant(LLVMValueRef c, struct list *early) {
+    if (LLVMIsAFunction(c)) {
+        if (!LLVMIsDeclaration(c) && !in_list(early, c)) push(early, c);
+        return;
+    }
+    if (LLVMIsAGlobalAlias(c)) {
+        early_constant(LLVMAliasGetAliasee(c), early);
+        return;
+    }
+    if (!LLVMIsAConstant(c) || LLVMIsAGlobalValue(c) || LLVMIsABlockAddress(c)) return;
+    for (int k = 0; k < LLVMGetNumOperands(c); k++) early_constant(LLVMGetOperand(c, (unsigned)k), early);
+}
+static void find_early(struct rw *r, struct list *early) {
+    for (LLVMValueRef g = LLVMGetFirstGlobalIFunc(r->m); g; g = LLVMGetNextGlobalIFunc(g))
+        early_constant(LLVMGetGlobalIFuncResolver(g), early);
+    for (LLVMValueRef g = LLVMGetFirstGlobal(r->m); g; g = LLVMGetNextGlobal(g)) {
+        const char *section = LLVMGetSection(g);
+        if (section && !strncmp(section, ".preinit_array", 14) && LLVMGetInitializer(g)) early_constant(LLVMGetInitializer(g), early);
+    }
+    for (size_t k = 0; k < early->n; k++)
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(early->v[k]); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+                LLVMOpcode o = LLVMGetInstructionOpcode(i);
+                if (o == LLVMCall || o == LLVMInvoke) early_constant(LLVMGetCalledValue(i), early);
+            }
+}
+
+static int left_alone(const struct list *early, LLVMValueRef fn) {
+    unsigned naked = LLVMGetEnumAttributeKindForName("naked", 5);
+    return LLVMGetEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, naked) || in_list(early, fn);
 }
 
 static const char note[] = ".section .note.weft,\"a\",@note\n.p2align 2\n.long 5\n.long 4\n.long 1\n.asciz \"weft\"\n.p2align 2\n"
@@ -580,11 +896,13 @@ void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct wef
     r.verify = asm_jump(&r, "__weft_verify", r.cold2_t, c2);
     r.barrier_t = r.cold_t;
     r.barrier = LLVMGetInlineAsm(r.cold_t, "", 0, "~{memory}", 9, 1, 0, LLVMInlineAsmDialectATT, 0);
-    struct list fns = {0};
+    struct list fns = {0}, early = {0};
+    find_early(&r, &early);
     for (LLVMValueRef fn = LLVMGetFirstFunction(m); fn; fn = LLVMGetNextFunction(fn))
-        if (!LLVMIsDeclaration(fn) && strncmp(name_of(fn), "__weft", 6)) push(&fns, fn);
+        if (!LLVMIsDeclaration(fn) && strncmp(name_of(fn), "__weft", 6) && !left_alone(&early, fn)) push(&fns, fn);
     for (size_t k = 0; k < fns.n; k++) one_function(&r, fns.v[k]);
     free(fns.v);
+    free(early.v);
     LLVMAppendModuleInlineAsm(m, note, sizeof note - 1);
     if (!o->shared_library) LLVMAppendModuleInlineAsm(m, first, sizeof first - 1);
     LLVMDisposeBuilder(r.b);

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Cancellation, waits that it can end, and pthread_once.
+ *
+ * libc's cancellation is not used: pthread_cancel here sets a flag in the target and, in record, sends it a signal of the
+ * runtime's own, which ends the system call that it may wait in (weft__raw_wait). The target acts on the flag at its next
+ * cancellation point, which logs an input of op CANCEL and comes after the pthread_cancel; in replay that input is all that
+ * counts. Acting means: the wrapper returns at once, weft__switch sees tls.saved[2] and calls libc's pthread_exit on the
+ * program's stack as if the caller of the wrapper had (weft__cancel_exit). With asynchronous type ticks are cancellation
+ * points, and the thread leaves from there.
+ *
+ * Waits on condition variables and semaphores are done here in record, because libc goes on waiting when a signal comes. A
+ * condition variable is a counter that each signal and broadcast advances (in its first word, which libc's does not need to
+ * agree with: all users come here, and in replay nobody waits); waiting is waiting for it to change. Spurious wake-ups are
+ * allowed, and happen only when a signal or cancellation arrives. */
+#define _GNU_SOURCE
+#include "real.h"
+#include "runtime.h"
+#include "sys.h"
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+
+#define RECORD (weft__mode == WEFT_RECORD)
+#define KICK 32
+#define FLAG saved[2]
+struct weft_thread *weft__thread_of(pthread_t p);
+
+/* ---- acting ----------------------------------------------------------------------------------------------------- */
+
+WEFT_HIDDEN void (*weft__exit_function)(void *);
+
+/* Replay: whether the recording has the thread cancelled here. */
+static struct weft_sched_item *recorded(struct weft_thread *t) {
+    uint64_t now = t->tls->clock;
+    for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == now; i++)
+        if (i->kind == WEFT_S_INPUT) return i->item == WEFT_ITEM_INPUT && i->a == WEFT_OP_CANCEL ? i : NULL;
+    return NULL;
+}
+
+int weft__cancel_due(struct weft_thread *t) {
+    if (t->cancelled) return 0;
+    if (RECORD) {
+        if (likely(!__atomic_load_n(&t->cancel_pending, __ATOMIC_ACQUIRE)) || t->cancel_state) return 0;
+        weft__order(t, &t->cancel_pending);
+        weft__log_input(t, WEFT_OP_CANCEL, 0, NULL, 0);
+    } else {
+        struct weft_sched_item *i = recorded(t);
+        if (likely(!i)) return 0;
+        i->kind = 0;
+    }
+    t->cancelled = 1;
+    t->tls->FLAG = 1;
+    weft__attend(t);
+    return 1;
+}
+
+/* Calls that wait. Trapped ones are made by libc: what it reads and writes for itself must not end there. */
+int weft__cancel_nr(long nr, int trapped) {
+    switch (nr) {
+    case SYS_pause: case SYS_nanosleep: case SYS_clock_nanosleep: case SYS_poll: case SYS_ppoll: case SYS_select:
+    case SYS_pselect6: case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_rt_sigtimedwait: case SYS_rt_sigsuspend:
+    case SYS_wait4: case SYS_waitid: case SYS_accept: case SYS_accept4: case SYS_connect: case SYS_recvfrom: case SYS_sendto:
+    case SYS_recvmsg: case SYS_sendmsg: return 1;
+    case SYS_read: case SYS_readv: case SYS_write: case SYS_writev: case SYS_pread64: case SYS_pwrite64: case SYS_close:
+    case SYS_fsync: case SYS_fdatasync: case SYS_open: case SYS_openat: case SYS_fcntl: return !trapped;
+    default: return 0;
+    }
+}
+
+WEFT_HIDDEN int weft__pthread_cancel(pthread_t p) {
+    int was, r = 0;
+    struct weft_thread *t = weft__enter(&was), *c = weft__thread_of(p);
+    if (!t) return weft__real.pthread_cancel(p);
+    if (RECORD) {
+        if (!c) r = ESRCH;
+        if (c) {
+            weft__order(t, &c->cancel_pending);
+            __atomic_store_n(&c->cancel_pending, 1, __ATOMIC_SEQ_CST);
+            int tid = __atomic_load_n(&c->tid, __ATOMIC_SEQ_CST);
+            if (c == t)
+                weft__attend(t);
+            else if (tid && c->alive)
+                weft__raw(SYS_tgkill, weft__raw(SYS_getpid), tid, KICK);
+        }
+    }
+    r = (int)weft__input_if(t, WEFT_OP_OTHER, r, 0);
+    if (c == t && t->cancel_type) {
+        weft__tick(t);
+        if (weft__cancel_due(t)) {
+            weft__leave(t, was);
+            return 0;
+        }
+    }
+    weft__return(t, was);
+    return r;
+}
+WEFT_WRAP(pthread_cancel, weft__pthread_cancel);
+
+WEFT_HIDDEN void weft__testcancel(void) {
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    if (!t) {
+        weft__real.pthread_testcancel();
+        return;
+    }
+    if (weft__cancel_due(t))
+        weft__leave(t, was);
+    else
+        weft__return(t, was);
+}
+WEFT_WRAP(pthread_testcancel, weft__testcancel);
+
+static int set(int *what, int value, int *old, int (*real)(int, int *)) {
+    int was;
+    struct weft_thread *t = weft__active();
+    if (!t) return real(value, old);
+    if (value != 0 && value != 1) return EINVAL;
+    weft__enter(&was);
+    int o = *what;
+    *what = value;
+    weft__attend(t);
+    if (old) {
+        weft__take(t, old, sizeof *old);
+        *old = o;
+        weft__tick(t);
+    }
+    if (t->cancel_type && weft__cancel_due(t))
+        weft__leave(t, was);
+    else
+        weft__return(t, was);
+    return 0;
+}
+WEFT_HIDDEN int weft__setcancelstate(int state, int *old) {
+    struct weft_thread *t = weft__self();
+    return set(t ? &t->cancel_state : NULL, state, old, weft__real.pthread_setcancelstate);
+}
+WEFT_HIDDEN int weft__setcanceltype(int type, int *old) {
+    struct weft_thread *t = weft__self();
+    return set(t ? &t->cancel_type : NULL, type, old, weft__real.pthread_setcanceltype);
+}
+WEFT_WRAP(pthread_setcancelstate, weft__setcancelstate);
+WEFT_WRAP(pthread_setcanceltype, weft__setcanceltype);
+
+/* The thread is in pthread_exit. */
+WEFT_HIDDEN void weft__exiting(void) {
+    struct weft_thread *t = weft__active();
+    if (!t) return;
+    t->cancelled = 1;
+    weft__attend(t);
+}
+
+/* ---- waits (record) --------------------------------------------------------------------------------------------- */
+
+/* Waits while *word is `value`, until an absolute time; -ETIMEDOUT, -EINTR or
+ * -WEFT_RESTART (a signal or cancellation), or 0. */
+static long wait_word(struct weft_thread *t, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts) {
+    int op = FUTEX_WAIT_BITSET | (shared ? 0 : FUTEX_PRIVATE_FLAG) | (clock == CLOCK_REALTIME ? FUTEX_CLOCK_REALTIME : 0);
+    long a[6] = {(long)word, op, (long)value, (long)ts, 0, (long)FUTEX_BITSET_MATCH_ANY};
+    t->cancel_point = 1;
+    long r = weft__raw_wait(t, SYS_futex, a);
+    t->cancel_point = 0;
+    return r == -EAGAIN ? 0 : r;
+}
+
+#define COND_SHARED 1
+#define COND_MONOTONIC 2
+static uint32_t cond_flags(pthread_cond_t *c) { return ((const uint32_t *)c)[9]; } /* what pthread_cond_init was told */
+
+/* Gives the mutex up, waits, and has it again. */
+WEFT_HIDDEN int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *ts) {
+    uint32_t *word = (uint32_t *)c, now = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    int shared = cond_flags(c) & COND_SHARED;
+    if (ts && (ts->tv_nsec < 0 || ts->tv_nsec > 999999999)) return EINVAL;
+    if (clock < 0) clock = cond_flags(c) & COND_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+    int e = weft__real.pthread_mutex_unlock(m);
+    if (e) return e;
+    long r = ts && ts->tv_sec < 0 ? -ETIMEDOUT : wait_word(t, word, now, shared, clock, ts);
+    e = weft__real.pthread_mutex_lock(m);
+    return e ? e : r == -ETIMEDOUT ? ETIMEDOUT : 0;
+}
+
+WEFT_HIDDEN int weft__cond_wake(pthread_cond_t *c, int n) {
+    __atomic_fetch_add((uint32_t *)c, 1, __ATOMIC_SEQ_CST);
+    weft__raw(SYS_futex, c, cond_flags(c) & COND_SHARED ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, n);
+    return 0;
+}
+
+/* libc's semaphore: value in the low half of the first word, how many wait in the high half; then whether it is shared. */
+WEFT_HIDDEN int weft__sem_block(struct weft_thread *t, sem_t *s, clockid_t clock, const struct timespec *ts) {
+    uint64_t *data = (uint64_t *)s;
+    int shared = ((int *)s)[2];
+    if (ts && (ts->tv_nsec < 0 || ts->tv_nsec > 999999999)) return EINVAL;
+    uint64_t d = __atomic_fetch_add(data, 1ul << 32, __ATOMIC_SEQ_CST) + (1ul << 32);
+    int e = 0;
+    for (;;) {
+        if ((uint32_t)d) {
+            if (__atomic_compare_exchange_n(data, &d, d - 1 - (1ul << 32), 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return 0;
+            continue;
+        }
+        long r = ts && ts->tv_sec < 0 ? -ETIMEDOUT : wait_word(t, data, 0, shared, clock, ts);
+        d = __atomic_load_n(data, __ATOMIC_RELAXED);
+        if (r == -ETIMEDOUT) e = ETIMEDOUT;
+        if (r == -WEFT_RESTART) e = ERESTART;
+        if (r == -EINTR) e = EINTR;
+        if (e && !(uint32_t)d) break;
+        e = 0;
+    }
+    __atomic_fetch_sub(data, 1ul << 32, __ATOMIC_SEQ_CST);
+    return e;
+}
+
+/* Until thread c has ended; EINTR: a signal or cancellation came first. */
+WEFT_HIDDEN int weft__join_block(struct weft_thread *t, struct weft_thread *c) {
+    while (__atomic_load_n(&c->alive, __ATOMIC_ACQUIRE))
+        if (wait_word(t, &c->alive, 1, 0, CLOCK_MONOTONIC, NULL) < 0) return EINTR;
+    return 0;
+}
+
+/* Locks that libc waits for without end: in pieces, so that handlers run. EINTR: one is due. */
+#define PIECE 20000000
+static void piece(struct timespec *ts) {
+    weft__raw(SYS_clock_gettime, CLOCK_REALTIME, ts);
+    ts->tv_nsec += PIECE;
+    if (ts->tv_nsec > 999999999) ts->tv_nsec -= 1000000000, ts->tv_sec++;
+}
+#define IN_PIECES(whole, timed)                                                                                        \
+    do {                                                                                                               \
+        struct timespec ts;                                                                                            \
+        if (!weft__handlers) return whole;                                                                             \
+        for (;;) {                                                                                                     \
+            piece(&ts);                                                                                                \
+            int r = timed;                                                                                             \
+            if (r != ETIMEDOUT) return r;                                                                              \
+            if (t->sig_pending & 1) return EINTR;                                                                      \
+        }                                                                                                              \
+    } while (0)
+WEFT_HIDDEN int weft__mutex_block(struct weft_thread *t, pthread_mutex_t *m) {
+    IN_PIECES(weft__real.pthread_mutex_lock(m), weft__real.pthread_mutex_timedlock(m, &ts));
+}
+WEFT_HIDDEN int weft__rdlock_block(struct weft_thread *t, pthread_rwlock_t *l) {
+    IN_PIECES(weft__real.pthread_rwlock_rdlock(l), weft__real.pthread_rwlock_timedrdlock(l, &ts));
+}
+WEFT_HIDDEN int weft__wrlock_block(struct weft_thread *t, pthread_rwlock_t *l) {
+    IN_PIECES(weft__real.pthread_rwlock_wrlock(l), weft__real.pthread_rwlock_timedwrlock(l, &ts));
+}
+
+/* ---- pthread_once: the parts that lc_once.c calls on the runtime's stack ------------------------------------------
+ * Operations on the object form a chain: somebody begins, and ends or gives up; others find it done. Those who wait are
+ * outside and not in the chain. */
+
+#define ONCE_RUNS 1
+#define ONCE_DONE 2
+
+/* 1: the caller is to run the routine. */
+WEFT_HIDDEN int weft__once_begin(int *o) {
+    int was, r = 0;
+    struct weft_thread *t = weft__enter(&was);
+    for (;;) {
+        int v = __atomic_load_n(o, __ATOMIC_ACQUIRE);
+        if (v == ONCE_DONE) break;
+        if (v == 0 && __atomic_compare_exchange_n(o, &v, ONCE_RUNS, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            r = 1;
+            break;
+        }
+        if (v != ONCE_RUNS) continue;
+        if (t && RECORD) weft__outside(t);
+        weft__raw(SYS_futex, o, FUTEX_WAIT, v, 0);
+        if (t && RECORD) weft__inside(t);
+    }
+    if (!t) return r;
+    weft__order(t, o);
+    weft__return(t, was);
+    return r;
+}
+WEFT_HIDDEN void weft__once_end(int *o, int done) {
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    if (t) weft__order(t, o);
+    __atomic_store_n(o, done ? ONCE_DONE : 0, __ATOMIC_RELEASE);
+    weft__raw(SYS_futex, o, FUTEX_WAKE, INT_MAX);
+    if (t) weft__return(t, was);
+}
+
+/* ---- C11 threads: glibc's thrd_t is pthread_t ------------------------------------------------------------------- */
+
+int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
+int weft__pthread_join(pthread_t p, void **ret);
+int weft__pthread_detach(pthread_t p);
+
+WEFT_HIDDEN int weft__thrd_create(thrd_t *th, thrd_start_t fn, void *arg) {
+    int r = weft__pthread_create((pthread_t *)th, NULL, (void *(*)(void *))(void *)fn, arg);
+    return r == 0 ? thrd_success : r == ENOMEM ? thrd_nomem : thrd_error;
+}
+WEFT_HIDDEN int weft__thrd_join(thrd_t p, int *result) {
+    void *value = NULL;
+    int was, r = weft__pthread_join((pthread_t)p, &value);
+    if (r == 0 && result) {
+        struct weft_thread *t = weft__enter(&was);
+        if (t) weft__take(t, result, sizeof *result);
+        *result = (int)(uintptr_t)value;
+        if (t) weft__return(t, was);
+    }
+    return r == 0 ? thrd_success : thrd_error;
+}
+WEFT_HIDDEN int weft__thrd_detach(thrd_t p) { return weft__pthread_detach((pthread_t)p) ? thrd_error : thrd_success; }
+WEFT_WRAP(thrd_create, weft__thrd_create);
+WEFT_WRAP(thrd_join, weft__thrd_join);
+WEFT_WRAP(thrd_detach, weft__thrd_detach);

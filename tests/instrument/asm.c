@@ -1,0 +1,93 @@
+/* Proves: memory operands of inline assembly are checked, several as a group; statements that may touch other memory are
+ * named once; the time-stamp counter and random numbers are inputs. */
+// RUN: %clang -g -O1 -fno-discard-value-names -march=x86-64-v3 -mrdrnd -mrdpid -S -emit-llvm %s -o %t.in.ll
+// RUN: %weft-opt %t.in.ll -o %t.ll 2> %t.err
+// RUN: %shape %t.ll
+// RUN: FileCheck %s < %t.ll
+// RUN: FileCheck %s --check-prefix=SAID --implicit-check-not=warning < %t.err
+#include <immintrin.h>
+#include <stdint.h>
+#include <x86intrin.h>
+
+// CHECK-LABEL: @add(
+// CHECK: __weft_miss{{.*}}(ptr %p, i64 16777220)
+// CHECK: call void asm sideeffect "", "~{memory}"()
+// CHECK-NEXT: asm sideeffect "lock; xaddl
+uint32_t add(uint32_t *p, uint32_t x) {
+    __asm__ volatile("lock; xaddl %0, %1" : "+r"(x), "+m"(*p) : : "memory", "cc");
+    return x;
+}
+// CHECK-LABEL: @two(
+// CHECK: call void @__weft_take_begin()
+// CHECK-NEXT: call void @__weft_take_range(ptr %p, i64 8, i32 1)
+// CHECK-NEXT: call void @__weft_take_range(ptr %q, i64 4, i32 0)
+// CHECK-NEXT: call void @__weft_take_end()
+void two(uint64_t *p, uint32_t *q) { __asm__ volatile("movl %1, %%eax; movq %%rax, %0" : "=m"(*p) : "m"(*q) : "rax"); }
+
+// CHECK-LABEL: @fences(
+// CHECK-NOT: __weft_take
+// CHECK: ret void
+void fences(void) {
+    __asm__ volatile("" ::: "memory");
+    __asm__ volatile("mfence; pause\n\tlfence" ::: "memory");
+    __asm__ volatile("rep; nop" ::: "memory");
+    uint64_t sp;
+    __asm__ volatile("movq %%rsp, %0 # (not memory)" : "=r"(sp)::"memory");
+}
+// CHECK-LABEL: @hidden(
+// CHECK: call void @__weft_take_object(ptr %p)
+// SAID: weft: warning: {{.*}}asm.c:[[#@LINE+1]]: inline assembly in 'hidden' may touch memory
+void hidden(int *p) { __asm__ volatile("incl (%0)" : : "r"(p) : "memory"); }
+
+// CHECK-LABEL: @jumping(
+// CHECK: __weft_miss{{.*}}(ptr %p, i64 4)
+// CHECK: callbr void asm
+int jumping(int *p) {
+    __asm__ goto("cmpl $0, %0; je %l1" : : "m"(*p) : "cc" : zero);
+    return 1;
+zero:
+    return 0;
+}
+// CHECK-LABEL: @halves(
+// CHECK: call { i64, i64 } @__weft_rdtsc()
+// CHECK-NOT: asm sideeffect "rdtsc"
+// CHECK: ret
+uint64_t halves(void) {
+    uint32_t lo, hi;
+    __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+    return (uint64_t)hi << 32 | lo;
+}
+// CHECK-LABEL: @whole(
+// CHECK: call { i64, i64 } @__weft_rdtsc()
+uint64_t whole(void) {
+    uint64_t v;
+    __asm__ volatile("lfence; rdtsc; shlq $32, %%rdx; orq %%rdx, %%rax" : "=a"(v)::"rdx");
+    return v;
+}
+// CHECK-LABEL: @processor(
+// CHECK: call { i64, i64 } @__weft_rdtscp()
+uint32_t processor(void) {
+    uint32_t lo, hi, cpu;
+    __asm__ volatile("rdtscp" : "=a"(lo), "=d"(hi), "=c"(cpu));
+    return lo + hi + cpu;
+}
+// SAID: weft: warning: {{.*}}asm.c:[[#@LINE+3]]: inline assembly in 'random_by_hand' reads what differs
+uint64_t random_by_hand(void) {
+    uint64_t v;
+    __asm__ volatile("rdrand %0" : "=r"(v)::"cc");
+    return v;
+}
+// CHECK-LABEL: @intrinsics(
+// CHECK: call { i64, i64 } @__weft_rdtsc()
+// CHECK: call { i64, i64 } @__weft_rdtsc()
+// CHECK: call { i64, i64 } @__weft_rdtscp()
+// CHECK: call { i64, i64 } @__weft_rdrand64()
+// CHECK: call { i64, i64 } @__weft_rdpid()
+uint64_t intrinsics(void) {
+    unsigned a;
+    unsigned long long r = 0;
+    uint64_t v = __rdtsc() + __builtin_readcyclecounter() + __rdtscp(&a);
+    v += (uint64_t)_rdrand64_step(&r);
+    return v + a + r + _rdpid_u32();
+}
+int main(void) { return 0; }

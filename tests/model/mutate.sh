@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# usage: mutate.sh OWNER_C NAME > COPY       a copy of owner.c with one mistake in it
+#        mutate.sh OWNER_C list              "NAME EXPLORER-OPTIONS SCENARIO", one a line: where the mistake shows
+# Each is a mistake that one could make in the protocol; run.sh shows that the explorer finds every one of them. A mistake
+# that does not apply any more (owner.c has changed) is an error.
+set -eu
+file=$1
+name=$2
+within() { # FUNCTION SED: only inside that function
+    expr="/^[a-z].*[ *]$1(.*{\$/,/^}/{$2}"
+}
+case $name in
+list)
+    cat <<'LIST'
+answer-without-waiters-lock - crossed
+step-forgotten - step
+no-look-after-locking-words - join
+split-says-done - hot-same
+no-look-at-own-waiters - crossed
+rearm-by-plain-store -t ask-again
+rearm-after-looking - ask-again
+answered-but-left-waiting - crossed
+group-not-asked-again - group-outside
+split-without-edges - shared-stripes
+join-without-edges - join
+out-without-answering - outside
+seen-filter-too-wide - split
+seen-filter-without-step - step
+words-not-released-at-tick - split-then-take
+words-released-too-early - split-halves
+taken-while-inside - ask
+owner-not-looked-at-again - crossed
+answers-what-is-gone - crossed
+order-says-reached - order
+word-says-reached - split-halves
+owner-releases-before-store - hot-two
+lock-wakes-nobody -d crossed-two
+answer-wakes-nobody -d ask-two
+answer-before-line -d ask-two
+stripe-not-locked - split-halves
+line-of-waiter-without-edge - crossed
+LIST
+    exit ;;
+answer-without-waiters-lock) # the prototype's mistake: a grant must hold the waiter's lock as well
+    within serve 's/unlock2(t, o)/weft__unlock(\&t->lock)/;s/ lock2(t, o)/ weft__lock(\&t->lock)/' ;;
+step-forgotten) within standing 's/? t->at_step : 0/? 0 : 0/' ;;
+no-look-after-locking-words) within own_small 's/!= was\[i\]) ok = 0/!= was[i]) ok = 1/' ;;
+split-says-done) within split 's/, here\.step)/, WEFT_DONE)/' ;;
+no-look-at-own-waiters) within acquire 's/ || t->waiters) {/) {/' ;;
+rearm-by-plain-store)
+    within rearm 's/__atomic_exchange_n(&t->tls->limit, limit, __ATOMIC_SEQ_CST)/__atomic_store_n(\&t->tls->limit, limit, __ATOMIC_RELAXED)/' ;;
+rearm-after-looking)
+    within rearm '/__atomic_exchange_n/d;s/__ATOMIC_SEQ_CST))) break;/__ATOMIC_SEQ_CST))) { __atomic_exchange_n(\&t->tls->limit, limit, __ATOMIC_SEQ_CST); break; }/' ;;
+answered-but-left-waiting) # and the waiter comes in by itself
+    expr='s/^ *o->state = WEFT_IN;//;s/^ *wait_served(t);/wait_served(t); weft__lock(\&t->lock); t->state = WEFT_IN; weft__unlock(\&t->lock);/' ;;
+group-not-asked-again) within acquire '/serve(t, site);/{n;s/waited = 1;//}' ;;
+split-without-edges) within split 's/stripe_edge([^;]*);/;/' ;;
+join-without-edges) within join 's/stripe_edge([^;]*);/;/' ;;
+out-without-answering) within weft__rec_out 's/if (likely(!t->waiters)) break;/break;/' ;;
+seen-filter-too-wide) within weft__rec_edge 's/to->tick < s->tick/to->tick <= s->tick/' ;;
+seen-filter-without-step) within weft__rec_edge 's/ && to->step <= s->step//' ;;
+words-not-released-at-tick) within own_small 's/__atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);//' ;;
+words-released-too-early) within own_small 's/__atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);/weft__rec_release(t);/' ;;
+taken-while-inside) within acquire 's/if (u->state != WEFT_IN) {/if (1) {/' ;;
+owner-not-looked-at-again) within acquire 's/if (__atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) != o || /if (/' ;;
+answers-what-is-gone) within serve 's/if (__atomic_load_n(&TABLE\[o->want\], __ATOMIC_RELAXED) == t->slot) {/if (1) {/' ;;
+order-says-reached) within weft__rec_order 's/WEFT_DONE/0/' ;;
+word-says-reached) within own_small 's/stripe_mark(\(.*\), WEFT_DONE)/stripe_mark(\1, 0)/' ;;
+owner-releases-before-store)
+    within split 's/^ *weft__unlock(&t->lock);//;s/^ *weft__lock(&t->lock);/weft__lock(\&t->lock); weft__unlock(\&t->lock);/' ;;
+lock-wakes-nobody) within weft__unlock 's/== 2/== 3/' ;;
+answer-wakes-nobody) within serve 's/__ATOMIC_RELEASE) == 2/__ATOMIC_RELEASE) == 3/' ;;
+answer-before-line) # the waiter is told before it has the line
+    within serve 's/o->granted = 0;/o->granted = 0; __atomic_store_n(\&o->served, 1, __ATOMIC_RELEASE);/' ;;
+stripe-not-locked) within own_small 's/stripe_lock(&stripes\[t->held\[i\]\]);/(void)0;/' ;;
+line-of-waiter-without-edge) within acquire 's/^ *weft__rec_edge(t, site, &here);//' ;;
+*) echo "mutate.sh: no mistake called $name" >&2; exit 2 ;;
+esac
+out=$(sed "$expr" "$file")
+if [ "$out" = "$(cat "$file")" ]; then
+    echo "mutate.sh: $name does not apply: has $file changed?" >&2
+    exit 2
+fi
+printf '%s\n' "$out"

@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# usage: tests/model/run.sh [-o FOLDER] [quick|long [SECONDS]]
+# Builds the explorer of the ownership protocol (explore.c) and runs its scenarios: sequentially consistent, with store
+# buffers, and with locks in detail; then puts one mistake after the other into a copy of owner.c and demands that each is
+# found. quick (the default) takes less than a minute. long takes the large scenarios as well, then random ones for
+# SECONDS (600). Ends with 0 if all is well; a wrong schedule is printed step by step.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=${BUILD:-$root/build}/model
+if [ "${1:-}" = -o ]; then
+    work=$2
+    shift 2
+fi
+how=${1:-quick}
+seconds=${2:-600}
+cc=${CC:-clang-19}
+owner=$root/src/runtime/owner.c
+mkdir -p "$work"
+
+build() { # OWNER_C OUTPUT
+    # event.c refers to the rest of the runtime in paths that are not taken here.
+    "$cc" -std=gnu11 -O2 -g -w -fno-strict-aliasing -no-pie -Wl,--unresolved-symbols=ignore-all "-DOWNER_C=\"$1\"" \
+        -I"$root/include" -I"$root/src" -I"$root/src/runtime" -I"$root/src/arch/x86_64" "$root/tests/model/explore.c" -o "$2"
+}
+
+build "$owner" "$work/explore"
+long=
+[ "$how" = long ] && long=-l
+bad=0
+# shellcheck disable=SC2086
+"$work/explore" -x $long >"$work/sc" 2>&1 &
+sc=$!
+# shellcheck disable=SC2086
+{ "$work/explore" -x -t $long && "$work/explore" -x -d $long; } >"$work/tso" 2>&1 || bad=1
+wait $sc || bad=1
+cat "$work/sc" "$work/tso"
+[ $bad = 0 ] || { echo "model: the protocol is wrong"; exit 1; }
+
+list=$("$root/tests/model/mutate.sh" "$owner" list)
+found=0
+all=0
+echo "$list" >"$work/list"
+while read -r name options scenario; do
+    [ "$options" = - ] && options=
+    all=$((all + 1))
+    "$root/tests/model/mutate.sh" "$owner" "$name" >"$work/$name.c" || exit 1
+    build "$work/$name.c" "$work/mutant"
+    status=0
+    # shellcheck disable=SC2086
+    "$work/mutant" -x $options "$scenario" >"$work/$name.out" 2>&1 || status=$?
+    if [ $status = 1 ]; then
+        found=$((found + 1))
+        echo "mistake $name: $(sed -n 's/^  FOUND: //p' "$work/$name.out" | head -n 1)"
+    else
+        echo "mistake $name: NOT FOUND in $scenario"
+    fi
+done <"$work/list"
+echo "model: $found of $all mistakes found"
+[ $found = $all ] || exit 1
+
+if [ "$how" = long ]; then
+    # Random scenarios; those with too many states are cut short.
+    timeout "$seconds" "$work/explore" -x -s 60 -r 1 >"$work/random-sc" 2>&1 &
+    one=$!
+    two=0
+    timeout "$seconds" "$work/explore" -x -t -s 60 -r 100001 >"$work/random-tso" 2>&1 || two=$?
+    status=0
+    wait $one || status=$?
+    for r in $status $two; do
+        [ "$r" = 124 ] || { cat "$work/random-sc" "$work/random-tso"; exit 1; }
+    done
+    echo "model: $(grep -c states "$work/random-sc") random scenarios SC, $(grep -c states "$work/random-tso") TSO, nothing found"
+fi
+echo "model: all is well"
