@@ -225,6 +225,18 @@ struct weft_sched_item *weft__gate_input(struct weft_thread *t, int item, int64_
     return NULL;
 }
 
+int weft__gate_next_is(struct weft_thread *t, int op, const void *data, size_t n) {
+    for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick <= t->tls->clock + 1; i++)
+        if (i->tick == t->tls->clock + 1 && i->kind == WEFT_S_INPUT) {
+            const char *d = weft__gate_data(i), *e = data;
+            if (i->item != WEFT_ITEM_INPUT || i->a != (uint32_t)op || i->size != 8 + n) return 0;
+            for (size_t k = 0; k < n; k++)
+                if (d[8 + k] != e[k]) return 0;
+            return 1;
+        }
+    return 0;
+}
+
 /* Whether another input stands at this tick. */
 int weft__gate_more(struct weft_thread *t) {
     for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == t->tls->clock; i++)

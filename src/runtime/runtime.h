@@ -181,6 +181,7 @@ void weft__gate_operation(struct weft_thread *t);
 void weft__gate_miss(struct weft_thread *t, uint64_t site);
 struct weft_sched_item *weft__gate_input(struct weft_thread *t, int item, int64_t op); /* op < 0: any; NULL: none here */
 int weft__gate_more(struct weft_thread *t);
+int weft__gate_next_is(struct weft_thread *t, int op, const void *data, size_t n); /* the next tick has this input */
 void weft__gate_end(struct weft_thread *t);
 void weft__gate_finish(struct weft_thread *t); /* the process ends: wait for all others' recorded parts */
 const void *weft__gate_data(const struct weft_sched_item *i);
@@ -198,6 +199,8 @@ struct weft_thread *weft__enter(int *was_outside); /* NULL: native */
 void weft__leave(struct weft_thread *t, int was_outside);
 int64_t weft__input(struct weft_thread *t, int op, int64_t ret, void *data, size_t n); /* record: logs; replay: gives */
 int64_t weft__input_if(struct weft_thread *t, int op, int64_t ret, int64_t usual);      /* logs only the unusual */
+/* Where the wrapper that runs was called from: the return address on the program's stack. */
+static inline uint64_t weft__caller(void) { return *(const uint64_t *)(uintptr_t)__weft_tls.saved[0]; }
 /* A thread under record or replay calls a wrapper; NULL in native mode and for threads weft does not know. */
 static inline struct weft_thread *weft__active(void) {
     return weft__mode == WEFT_NATIVE ? NULL : weft__self();
@@ -223,6 +226,7 @@ void weft__signal_settle(struct weft_thread *t);
 void weft__signal_born(struct weft_thread *t, struct weft_thread *c);
 void weft__signal_begin(struct weft_thread *t);
 void weft__attend(struct weft_thread *t);
+uint64_t weft__signal_kernel_mask(struct weft_thread *t);
 void weft__return(struct weft_thread *t, int was_outside); /* weft__leave, and handlers first */
 int weft__interrupt(struct weft_thread *t);                /* a wait was interrupted: handlers run; wait again if not 0 */
 long weft__raw_wait(struct weft_thread *t, long nr, const long a[6]); /* may give -WEFT_RESTART */

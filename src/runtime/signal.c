@@ -145,13 +145,21 @@ static void crash(struct weft_thread *t, int sig, uint64_t ip, uint64_t addr, in
 
 static void kernel_mask(uint64_t m) { weft__raw(SYS_rt_sigprocmask, SIG_SETMASK, &m, 0, 8); }
 
+/* The kernel's mask for what the program sees. In replay nothing is blocked: what comes from outside is not the program's. */
+uint64_t weft__signal_kernel_mask(struct weft_thread *t) {
+    if (!RECORD) return 0;
+    struct signals *q = t->sigq;
+    return (q->count == QUEUE ? ~0ul : t->sigmask) & ~NEVER_BLOCKED; /* a full queue takes no more */
+}
+
 /* Says what the thread has to look at: sig_pending at ticks (bit 0: a signal; bit 1: cancellation), attention also before
  * it waits. The handlers may interrupt this: they set bits, and what they set them for is looked at after the store. */
 WEFT_HIDDEN void weft__attend(struct weft_thread *t) {
     struct signals *q = t->sigq;
     __atomic_store_n(&t->sig_pending, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&t->attention, 0, __ATOMIC_SEQ_CST);
-    int bits = q && __atomic_load_n(&q->count, __ATOMIC_RELAXED) ? 1 : 0;
+    int bits = 0, n = q ? __atomic_load_n(&q->count, __ATOMIC_ACQUIRE) : 0;
+    for (int i = 0; i < n; i++) bits |= !(t->sigmask & BIT(q->queue[i].si_signo));
     int cancel = __atomic_load_n(&t->cancel_pending, __ATOMIC_SEQ_CST) && !t->cancel_state && !t->cancelled ? 2 : 0;
     int pending = bits | (t->cancel_type ? cancel : 0);
     if (bits | cancel) __atomic_fetch_or(&t->attention, bits | cancel, __ATOMIC_SEQ_CST);
@@ -180,7 +188,7 @@ static void set_mask(struct weft_thread *t, uint64_t m) {
     struct signals *q = t->sigq;
     t->sigmask = m & ~(BIT(SIGKILL) | BIT(SIGSTOP));
     if (!RECORD) return;
-    kernel_mask(t->sigmask & ~NEVER_BLOCKED);
+    kernel_mask(weft__signal_kernel_mask(t));
     int back = 0;
     for (int i = 0; i < q->count; i++) back |= (t->sigmask & BIT(q->queue[i].si_signo)) != 0;
     if (back) {
@@ -191,7 +199,7 @@ static void set_mask(struct weft_thread *t, uint64_t m) {
                 remove_at(q, i);
             } else
                 i++;
-        kernel_mask(t->sigmask & ~NEVER_BLOCKED);
+        kernel_mask(weft__signal_kernel_mask(t));
     }
     weft__attend(t);
 }
@@ -207,7 +215,7 @@ static int take_next(struct weft_thread *t, siginfo_t *out) {
             sig = out->si_signo;
             remove_at(q, i);
         }
-    kernel_mask(t->sigmask & ~NEVER_BLOCKED);
+    kernel_mask(weft__signal_kernel_mask(t));
     weft__attend(t);
     return sig;
 }
@@ -559,7 +567,7 @@ WEFT_HIDDEN void *weft__enter_fault(void) {
     run(t, &it, k);
     /* Others of the same kind that somebody sent are delivered at the next place. */
     weft__leave(t, was);
-    k->mask = RECORD ? t->sigmask & ~NEVER_BLOCKED : 0;
+    k->mask = weft__signal_kernel_mask(t);
     return k;
 }
 
@@ -594,7 +602,7 @@ WEFT_HIDDEN void weft__signal_begin(struct weft_thread *t) {
     struct signals *q = t->sigq;
     t->tls->saved[1] = (uint64_t)q->level;
     t->tls->saved[2] = 0;
-    kernel_mask(RECORD ? t->sigmask & ~NEVER_BLOCKED : 0);
+    kernel_mask(weft__signal_kernel_mask(t));
     weft__attend(t);
 }
 

@@ -57,6 +57,8 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx) {
         g[REG_RIP] = (greg_t)weft__trap_deliver;
     } else
         weft__signal_settle(t);
+    /* Returning from here sets the kernel's mask: to what the program may have changed it to. */
+    *(uint64_t *)&((ucontext_t *)ctx)->uc_sigmask = weft__signal_kernel_mask(t);
     s->selector = weft__selector;
     s->depth--;
 }

@@ -330,7 +330,7 @@ struct iov {
     size_t len;
 };
 
-static long do_writev(struct weft_thread *t, const long a[6]) {
+static long do_writev(struct weft_thread *t, long nr, const long a[6]) {
     long cnt = a[2];
     if (cnt < 0 || cnt > 1024) cnt = 0;
     weft__take(t, (void *)a[1], (size_t)cnt * sizeof(struct iov));
@@ -345,11 +345,11 @@ static long do_writev(struct weft_thread *t, const long a[6]) {
         at += v[i].len;
     }
     struct iov one = {(char *)buf, n};
-    long b[6] = {a[0], (long)&one, 1, 0, 0, 0};
-    return write_out(t, SYS_writev, b, buf, n);
+    long b[6] = {a[0], (long)&one, 1, a[3], a[4], a[5]};
+    return write_out(t, nr, b, buf, n);
 }
 
-static long do_readv(struct weft_thread *t, const long a[6]) {
+static long do_readv(struct weft_thread *t, long nr, const long a[6]) {
     long cnt = a[2];
     if (cnt < 0 || cnt > 1024) cnt = 0;
     weft__take(t, (void *)a[1], (size_t)cnt * sizeof(struct iov));
@@ -365,9 +365,9 @@ static long do_readv(struct weft_thread *t, const long a[6]) {
         weft__outside(t);
         r = weft__raw_wait(t, SYS_readv, (long[6]){a[0], (long)&one, 1});
         weft__inside(t);
-        weft__log_input(t, SYS_readv, r, buf, r > 0 ? (size_t)r : 0);
+        weft__log_input(t, (uint64_t)nr, r, buf, r > 0 ? (size_t)r : 0);
     } else {
-        struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, SYS_readv);
+        struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
         if (!it) weft__diverged("thread %u at tick %lu makes the system call readv, which the recording does not have there", t->slot, t->tls->clock);
         int64_t r64;
         __builtin_memcpy(&r64, weft__gate_data(it), 8);
@@ -599,8 +599,12 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case SYS_fcntl: return do_fcntl(t, a);
     case SYS_select:
     case SYS_pselect6: return do_select(t, nr, a);
-    case SYS_writev: return do_writev(t, a);
-    case SYS_readv: return do_readv(t, a);
+    case SYS_writev:
+    case SYS_pwritev:
+    case SYS_pwritev2: return do_writev(t, nr, a);
+    case SYS_readv:
+    case SYS_preadv:
+    case SYS_preadv2: return do_readv(t, nr, a);
     case SYS_futex: return do_futex(t, a, 0);
     case SYS_rt_sigaction: return weft__sys_sigaction(t, a);
     case SYS_rt_sigprocmask: return weft__sys_sigprocmask(t, a);

@@ -200,6 +200,7 @@ struct weft_node {
     struct weft_set pend;  /* those not yet seen by the constraints */
     uint32_t *succ;
     uint32_t succs, succ_room;
+    uint32_t limit; /* chunks of pts below which it need not be made coarser */
     uint8_t active, pending;
 };
 

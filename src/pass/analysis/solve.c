@@ -21,7 +21,7 @@
  * An access outside of its object is a memory error and is ignored here; plan ALL is for programs that have them. */
 #include "analysis.h"
 
-enum { MAX_INSIDE = 160, MAX_OUTSIDE = 160, MAX_SEGMENTS = 96 }; /* per object */
+enum { MAX_INSIDE = 160, MAX_OUTSIDE = 160, MAX_SEGMENTS = 96 /* per object */, MAX_SET = 256 };
 
 /* ---- objects and locations ----------------------------------------------------------------------------------------------- */
 
@@ -490,6 +490,21 @@ static void search(struct weft_points *p, struct wave *w, uint32_t root) {
     }
 }
 
+/* A set this large is useless anyway: objects that are there several times are there as a whole. */
+static void coarsen(struct weft_points *p, struct weft_node *n) {
+    struct weft_set add = {0};
+    uint32_t last = UINT32_MAX; /* locations of an object are often neighbours; that is enough */
+    WEFT_SET_EACH(&n->pts, l) {
+        uint32_t o = p->location[l].object;
+        if (o == last && is_memory(&p->object[o]) && !is_unknown(&p->object[o]))
+            weft__set_add(&add, weft__points_location(p, o, -WEFT_FAR, WEFT_FAR));
+        last = o;
+    }
+    weft__set_union(&n->pts, &add, &n->fresh);
+    weft__set_fini(&add);
+    n->limit = 2 * n->pts.count;
+}
+
 /* Takes out of a node what says nothing new: locations in exposed objects, and parts of an object that is there as a whole. */
 static void absorb(struct weft_points *p, struct weft_node *n) {
     if (weft__set_meets(&n->fresh, &p->absorbed)) {
@@ -498,6 +513,8 @@ static void absorb(struct weft_points *p, struct weft_node *n) {
         if (weft__set_add(&n->pts, p->loc_unknown))
             weft__set_add(&n->fresh, p->loc_unknown);
     }
+    if (n->pts.count > n->limit && weft__set_size(&n->pts) > MAX_SET)
+        coarsen(p, n);
     int removed = 0;
     WEFT_SET_EACH(&n->fresh, l) {
         uint32_t whole = p->object[p->location[l].object].whole;

@@ -567,6 +567,10 @@ static void by_value(struct rw *r, LLVMValueRef i) {
  * call, and a program that recurses that way does not need more stack than before. */
 static int in_tail_position(LLVMValueRef i) {
     LLVMValueRef nx = LLVMIsACallInst(i) ? LLVMGetNextInstruction(i) : NULL;
+    if (nx && LLVMGetInstructionOpcode(nx) == LLVMBr && !LLVMIsConditional(nx)) { /* one return for all */
+        nx = LLVMGetFirstInstruction(LLVMGetSuccessor(nx, 0));
+        while (LLVMGetInstructionOpcode(nx) == LLVMPHI) nx = LLVMGetNextInstruction(nx);
+    }
     return nx && LLVMGetInstructionOpcode(nx) == LLVMRet;
 }
 

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Proves: lines and pages change hands with the right edges, lines that are quarrelled over are split into words and joined
+ * again, and groups are taken whole. One real thread plays all: the others are outside, so nobody has to wait. */
+#include "owner_world.h"
+
+#define A 0x10000ul /* lines of a page */
+#define B 0x10040ul
+#define FAR 0x20000ul
+
+static void first_owner_gets_the_page(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2);
+    check(b, B, 8, 9);
+    assert_int_equal(entry(A), 2);
+    assert_int_equal(entry(A + 4032), 2);
+    assert_int_equal(entry(A + 4096), WEFT_NOBODY);
+    assert_int_equal(entry(A - 1), WEFT_NOBODY);
+    check(a, FAR, 8, 9);
+    assert_int_equal(nedges, 0);
+}
+
+static void taken_from_outside(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2);
+    check(a, A, 8, 9);
+    tick(a);
+    tick(a);
+    out(a);
+    assert_int_equal(a->tls->limit, 0);
+    check(b, A, 8, 0x33);
+    assert_int_equal(nedges, 1);
+    assert_edge(0, 2, 1, 0x33, 1, 3, 0, 0);
+    assert_int_equal(entry(A), 2);
+    assert_int_equal(entry(B), 2); /* the page came along */
+    check(b, B, 8, 0x44);
+    assert_int_equal(nedges, 1);
+    in(a);
+    assert_int_equal(a->tls->limit, WEFT_NEVER);
+    assert_int_equal(a->state, WEFT_IN);
+}
+
+/* After a few hand-overs of the page its lines go one by one. */
+static void pages_come_apart(void **state) {
+    (void)state;
+    struct weft_thread *t[2] = {thread_new(1), thread_new(2)};
+    check(t[0], A, 8, 9);
+    out(t[0]);
+    for (int i = 0; i < PAGE_QUARREL; i++) {
+        struct weft_thread *x = t[(i + 1) & 1];
+        if (x->tls->outside) in(x);
+        heat[(LINE_OF(A) * 2654435761u) >> 17].count = 0;
+        t[0]->rng = t[1]->rng = 1;
+        tick(x);
+        check(x, A, 8, 9);
+        assert_int_equal(entry(A), x->slot);
+        assert_int_equal(entry(B), x->slot);
+        tick(x);
+        out(x);
+    }
+    struct weft_thread *owner = weft__threads[entry(A)], *other = owner == t[0] ? t[1] : t[0];
+    in(other);
+    tick(other);
+    heat[(LINE_OF(A) * 2654435761u) >> 17].count = 0;
+    other->rng = 1;
+    check(other, A, 8, 9);
+    assert_int_equal(entry(A), other->slot);
+    assert_int_equal(entry(B), owner->slot);
+}
+
+static void make_hot(uint64_t p) {
+    uint32_t h = (LINE_OF(p) * 2654435761u) >> 17;
+    heat[h].count = 1000;
+    heat[h].when = (uint32_t)(weft__tsc() >> 10);
+}
+
+/* a owns line A and goes out at tick 2; b takes it while it is hot: b splits it and accesses word 0. */
+static void split_by(struct weft_thread *a, struct weft_thread *b) {
+    check(a, A, 8, 9);
+    tick(a);
+    out(a);
+    make_hot(A);
+    check(b, A, 8, 0x33);
+    assert_int_equal(entry(A), WEFT_SPLIT);
+    assert_int_equal(b->nheld, 1);
+    assert_int_equal(nedges, 1);
+    assert_edge(0, 2, 1, 0x33, 1, 2, 0, 0);
+    in(a);
+}
+
+static void split_words(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2);
+    split_by(a, b);
+    assert_int_equal(b->tls->limit, 0);
+    assert_int_equal(stripes[(LINE_OF(A) << 3)].lock, 1);
+    tick(b);
+    assert_int_equal(stripes[(LINE_OF(A) << 3)].lock, 0);
+    assert_int_equal(b->nheld, 0);
+    assert_int_equal(b->tls->limit, WEFT_NEVER);
+    check(a, A + 8, 8, 0x44); /* another word: comes after the split, where b stood with one edge behind it */
+    assert_int_equal(nedges, 2);
+    assert_edge(1, 1, 2, 0x44, 2, 1, 0x33, 1);
+    check(a, A, 8, 0x55); /* b's word: after b's access */
+    assert_int_equal(nedges, 3);
+    assert_edge(2, 1, 2, 0x55, 2, 1, 0x33, WEFT_DONE);
+    assert_int_equal(a->nheld, 1);
+    tick(a);
+    check(a, A, 8, 0x55); /* its own */
+    check(a, A + 6, 4, 0x66); /* across two words */
+    assert_int_equal(a->nheld, 2);
+    assert_int_equal(nedges, 3);
+    tick(a);
+}
+
+static void straddling_words(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2);
+    split_by(a, b);
+    tick(b);
+    check(b, B, 8, 0x35); /* the page's other lines came along */
+    assert_int_equal(entry(B), 2);
+    check(b, A + 60, 8, 0x36); /* one word of A, and B whole */
+    assert_int_equal(b->nheld, 1);
+    tick(b);
+    out(b);
+    TABLE[LINE_OF(B)] = WEFT_SPLIT;
+    check(a, A + 60, 8, 0x77);
+    assert_int_equal(a->nheld, 2);
+    assert_true(a->held[0] < a->held[1]);
+    assert_edge(1, 1, 2, 0x77, 2, 2, 0x36, WEFT_DONE);
+    assert_int_equal(nedges, 2); /* word 0 of B was never accessed as a word */
+    tick(a);
+}
+
+static void calm_lines_are_joined(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2);
+    split_by(a, b);
+    tick(b);
+    check(a, A + 8, 8, 0x44);
+    tick(a);
+    int n = 0;
+    while (entry(A) == WEFT_SPLIT && n < 1000) {
+        check(b, A, 8, 0x33);
+        tick(b);
+        n++;
+    }
+    assert_int_equal(entry(A), 2);
+    assert_in_range(n, JOIN_AFTER, JOIN_AFTER + 5);
+    /* b owns all words now, so it comes after a's access of word 1. */
+    assert_int_equal(nedges, 3);
+    assert_edge(2, 2, b->tls->clock - 1, 0x33, 1, 2, 0x44, WEFT_DONE);
+}
+
+static void taking_joins(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2);
+    split_by(a, b);
+    tick(b);
+    tick(a);
+    out(b);
+    assert_int_equal(weft__rec_take(a, A, 128, 0), 0);
+    assert_int_equal(entry(A), 1);
+    assert_int_equal(entry(B), 1);
+    /* After b's access of word 0, after its split (one edge for the other words), and after where it went out. */
+    assert_edge(1, 1, 3, 0, 2, 1, 0x33, WEFT_DONE);
+    struct weft_pos *last = &edges[nedges - 1].to;
+    assert_int_equal(last->tick, 2);
+    assert_int_equal(last->site, 0);
+    assert_int_equal(weft__rec_take(a, A, 0, 0), 0);
+}
+
+/* Who answers on the way through a group may give away what it took first: it must ask for the whole again. */
+static void group_that_answers(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2), *c = thread_new(3);
+    memset(page_heat, PAGE_QUARREL, sizeof page_heat);
+    TABLE[LINE_OF(A)] = 1;
+    TABLE[LINE_OF(B)] = 3;
+    tick(c);
+    out(c);
+    tick(a);
+    /* b has asked a for line A, as acquire() does it. */
+    b->want = LINE_OF(A);
+    b->here = standing(b, 0x55);
+    b->state = WEFT_WAITING;
+    a->waiters = b;
+    a->tls->limit = 0;
+    assert_int_equal(weft__rec_take(a, A, 128, 0), 1);
+    assert_int_equal(entry(A), 2);
+    assert_int_equal(entry(B), 1);
+    assert_int_equal(b->state, WEFT_IN);
+    assert_int_equal(b->served, 1);
+    assert_int_equal(b->granted, 1);
+    assert_int_equal(b->grant.slot, 1);
+    assert_int_equal(b->grant.tick, 2);
+    assert_int_equal(b->grant.step, 0); /* before the edge for line B */
+    tick(b);
+    out(b);
+    a->rng = 1;
+    assert_int_equal(weft__rec_take(a, A, 128, 0), 0);
+    assert_int_equal(entry(A), 1);
+    assert_int_equal(entry(B), 1);
+    assert_int_equal(nedges, 2);
+    assert_edge(0, 1, 2, 0, 3, 2, 0, 0);
+    assert_edge(1, 1, 2, 0, 2, 2, 0, 0);
+}
+
+/* An access that is larger than words can be: its lines are taken. */
+static void large_access(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2);
+    split_by(a, b);
+    tick(b);
+    out(b);
+    check(a, A + 4, 256, 0x77);
+    for (int i = 0; i < 5; i++) assert_int_equal(entry(A + 64u * (unsigned)i), 1);
+    assert_int_equal(a->nheld, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(first_owner_gets_the_page, world), cmocka_unit_test_setup(taken_from_outside, world),
+        cmocka_unit_test_setup(pages_come_apart, world),          cmocka_unit_test_setup(split_words, world),
+        cmocka_unit_test_setup(straddling_words, world),          cmocka_unit_test_setup(calm_lines_are_joined, world),
+        cmocka_unit_test_setup(taking_joins, world),              cmocka_unit_test_setup(large_access, world),
+        cmocka_unit_test_setup(group_that_answers, world),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* owner.c alone, with a real table, threads made by hand, and edges kept in memory. Include once per test program. */
+#ifndef OWNER_WORLD_H
+#define OWNER_WORLD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../../src/runtime/owner.c"
+
+struct weft_thread *weft__threads[WEFT_MAX_SLOT + 2];
+
+struct edge {
+    uint32_t slot;
+    uint64_t tick, site;
+    struct weft_pos to;
+};
+static __thread struct edge edges[64]; /* the last ones of this (real) thread */
+static __thread unsigned nedges;
+
+void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const struct weft_pos *to) {
+    edges[nedges++ % 64] = (struct edge){t->slot, tick, site, *to};
+    t->edges++;
+}
+
+static struct weft_thread *thread_new(uint32_t slot) {
+    struct weft_thread *t = aligned_alloc(128, (sizeof *t + 127) & ~127ul);
+    memset(t, 0, sizeof *t);
+    t->slot = slot;
+    t->tls = calloc(1, sizeof *t->tls);
+    t->seen = calloc(64, sizeof *t->seen);
+    t->rng = 1; /* the tests set it again where a random split would disturb */
+    t->tls->me = (uint16_t)slot;
+    t->tls->clock = 1;
+    t->tls->limit = WEFT_NEVER;
+    weft__threads[slot] = t;
+    return t;
+}
+
+/* A table of its own for each test, all NOBODY, and nothing known of words and heat. */
+static int world(void **state) {
+    (void)state;
+    size_t n = WEFT_TABLE_ENTRIES * 2;
+    munmap((void *)WEFT_TABLE_ADDR, n);
+    if (mmap((void *)WEFT_TABLE_ADDR, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+             -1, 0) != (void *)WEFT_TABLE_ADDR)
+        return -1;
+    memset(stripes, 0, sizeof stripes);
+    memset(objects, 0, sizeof objects);
+    memset(heat, 0, sizeof heat);
+    memset(page_heat, 0, sizeof page_heat);
+    memset(weft__threads, 0, 64 * sizeof weft__threads[0]);
+    nedges = 0;
+    return 0;
+}
+
+/* As instrumented code and event.c do it. */
+static inline void tick(struct weft_thread *t) {
+    if (++t->tls->clock >= __atomic_load_n(&t->tls->limit, __ATOMIC_RELAXED)) weft__rec_tick(t);
+}
+static inline void check(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t site) {
+    uint16_t me = t->tls->me;
+    if (((volatile uint16_t *)TABLE)[LINE_OF(p)] != me || ((volatile uint16_t *)TABLE)[LINE_OF(p + n - 1)] != me)
+        weft__rec_miss(t, p, n, site);
+    __asm__ volatile("" ::: "memory");
+}
+static inline void out(struct weft_thread *t) {
+    t->tls->outside = 1;
+    weft__rec_out(t);
+}
+static inline void in(struct weft_thread *t) {
+    t->tls->outside = 0;
+    weft__rec_in(t);
+}
+static inline uint16_t entry(uint64_t p) { return TABLE[LINE_OF(p)]; }
+
+#define assert_edge(i, s, ti, si, os, ot, osi, st)                                                                     \
+    do {                                                                                                               \
+        struct edge *e_ = &edges[i];                                                                                   \
+        assert_int_equal(e_->slot, s);                                                                                 \
+        assert_int_equal(e_->tick, ti);                                                                                \
+        assert_int_equal(e_->site, si);                                                                                \
+        assert_int_equal(e_->to.slot, os);                                                                             \
+        assert_int_equal(e_->to.tick, ot);                                                                             \
+        assert_int_equal(e_->to.site, osi);                                                                            \
+        assert_int_equal(e_->to.step, st);                                                                             \
+    } while (0)
+
+#endif
