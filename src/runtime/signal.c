@@ -726,13 +726,23 @@ long weft__sys_kill(struct weft_thread *t, long nr, const long a[6]) {
     return weft__input(t, (int)nr, r, NULL, 0);
 }
 
-/* A call with a mask of its own was interrupted: handlers run with that mask, and then the old one is back. */
-static long suspended(struct weft_thread *t, long r, uint64_t mask) {
+/* sigsuspend, ppoll, pselect, epoll_pwait: a mask for the time of the call. In record it counts from before the call, so that
+ * what arrives meanwhile is seen to be deliverable. If the call was interrupted, handlers run with that mask, and the first
+ * one's end brings the old one back; else the old one is back at once. */
+static void mask_begin(struct weft_thread *t, uint64_t mask) {
     struct signals *q = t->sigq;
-    if (r != -EINTR) return r;
-    q->suspended = 1;
     q->suspended_mask = t->sigmask;
+    if (!RECORD) return;
     t->sigmask = mask & ~(BIT(SIGKILL) | BIT(SIGSTOP));
+    weft__attend(t);
+}
+static long mask_end(struct weft_thread *t, long r, uint64_t mask) {
+    struct signals *q = t->sigq;
+    if (r == -EINTR) {
+        q->suspended = 1;
+        t->sigmask = mask & ~(BIT(SIGKILL) | BIT(SIGSTOP));
+    } else
+        set_mask(t, q->suspended_mask);
     return r;
 }
 
@@ -742,24 +752,26 @@ long weft__sys_sigsuspend(struct weft_thread *t, const long a[6]) {
     uint64_t mask = *(uint64_t *)a[0], kernel = mask & ~NEVER_BLOCKED;
     long r = 0, b[6] = {(long)&kernel, 8};
     weft__tick(t);
+    mask_begin(t, mask);
     if (RECORD) {
         weft__outside(t);
         r = weft__raw_wait(t, SYS_rt_sigsuspend, b);
         weft__inside(t);
     }
-    return suspended(t, weft__input(t, SYS_rt_sigsuspend, r, NULL, 0), mask);
+    return mask_end(t, weft__input(t, SYS_rt_sigsuspend, r, NULL, 0), mask);
 }
 
-/* ppoll, pselect6, epoll_pwait: gives the mask to hand to the kernel, and afterwards does what it means. */
-WEFT_HIDDEN uint64_t *weft__signal_mask_in(struct weft_thread *t, long p, uint64_t *copy, uint64_t *kernel) {
+/* For the calls in sys.c: the mask to hand to the kernel. */
+uint64_t *weft__signal_mask_in(struct weft_thread *t, long p, uint64_t *copy, uint64_t *kernel) {
     if (!p) return NULL;
     weft__take(t, (void *)p, 8);
     *copy = *(uint64_t *)p;
     *kernel = *copy & ~NEVER_BLOCKED;
+    mask_begin(t, *copy);
     return kernel;
 }
-WEFT_HIDDEN long weft__signal_mask_out(struct weft_thread *t, long r, const uint64_t *copy, int given) {
-    return given ? suspended(t, r, *copy) : r;
+long weft__signal_mask_out(struct weft_thread *t, long r, const uint64_t *copy, int given) {
+    return given ? mask_end(t, r, *copy) : r;
 }
 
 /* ---- libc functions that look at their target on the way -------------------------------------------------------- */

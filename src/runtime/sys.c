@@ -311,7 +311,8 @@ static long write_out(struct weft_thread *t, long nr, const long b[6], const uns
     if (was.hash != w.hash)
         weft__diverged("thread %u at tick %lu writes %lu bytes to descriptor %ld that differ from the recorded ones", t->slot,
                        t->tls->clock, n, b[0]);
-    if (was.console && r > 0) console_write((int)was.console, data, (size_t)r);
+    if (was.console && r > 0 && !(nr == SYS_pwrite64 && weft__raw(nr, was.console, data, r, b[3]) == r))
+        console_write((int)was.console, data, (size_t)r);
     return r;
 }
 
@@ -504,7 +505,7 @@ static long do_fcntl(struct weft_thread *t, const long a[6]) {
     case F_DUPFD: case F_DUPFD_CLOEXEC: case F_GETFD: case F_SETFD: case F_GETFL: case F_SETFL: case F_GETOWN: case F_SETOWN:
     case 1031: case 1032: case 1033: case 1034: {
         long r = emulated(t, SYS_fcntl, a, "");
-        if (RECORD) track_fd(SYS_fcntl, a, r);
+        track_fd(SYS_fcntl, a, r);
         return r;
     }
     default: weft__refuse("fcntl command %ld cannot be recorded yet", a[1]);
@@ -578,7 +579,10 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     switch (e->class) {
     case EMUL:
         r = emulated(t, nr, a, e->params);
-        if (RECORD) track_fd(nr, a, r);
+        track_fd(nr, a, r);
+        /* Where the recorded stdout and stderr were moved (a sparse file is written that way), so is what replay writes. */
+        if (!RECORD && !failed(r) && (nr == SYS_lseek || nr == SYS_ftruncate) && a[0] >= 0 && a[0] < FD_MAX && console[a[0]])
+            weft__raw(nr, console[a[0]], a[1], a[2]);
         return r;
     case WRITE: return do_write(t, nr, a);
     case VM: return vm_call(t, nr, a);

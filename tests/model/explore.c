@@ -55,7 +55,7 @@
 #define THREADS 3
 #define STACK 8192
 #define LOG_MAX 120
-#define BUFFER 12
+#define BUFFER 20 /* a thread whose buffer is nearly full waits until it drains */
 #define CELLS 40 /* 4 bytes each: 16 per line, then objects */
 #define OBJECT_CELL 32
 
@@ -926,6 +926,7 @@ static int enabled(int t) {
     struct co *c = &W.co[t];
     if (c->kind == K_END) return 0;
     if (c->locked && W.nbuf[t]) return 0;
+    if ((c->kind == K_STORE || c->kind == K_ACCESS) && W.nbuf[t] >= BUFFER - 4) return 0;
     if (c->wait == 1) return view(t, c->addr, c->size) == c->val;
     if (c->wait == 2) return view(t, c->addr, c->size) != c->val;
     if (c->wait == 3) return c->woken;

@@ -146,6 +146,7 @@ struct weft_object {
     uint8_t kind; /* enum weft_object_kind */
     uint8_t constant, exposed, escaped;
     uint8_t collapsed;  /* too many segments: one for all */
+    uint8_t blurred;    /* too many locations: one for all */
     uint32_t stride;    /* offsets are taken modulo this: elements of an array are one; 0: not an array */
     int64_t size;       /* bytes; -1: not known */
     uint32_t function;  /* kind FUNCTION: which; STACK: whose */
@@ -237,6 +238,8 @@ struct weft_points {
     uint32_t *bucket; /* hash table of locations */
     uint32_t buckets;
     struct weft_set absorbed; /* locations that the unknown one stands for: in exposed objects */
+    struct weft_set implied;  /* exposed constants and functions: the unknown location says enough where it is there */
+    struct weft_set blurred;  /* locations that the one of the whole object stands for */
     struct weft_node *node; /* 0 never holds anything */
     uint32_t nodes, node_room;
     struct weft_constraint *constraint; /* 0 is not used */
@@ -257,6 +260,7 @@ struct weft_points {
     struct weft_map value;    /* LLVM value -> node */
     struct weft_map of;       /* alloca, global, function -> object + 1 */
     struct weft_map byval;    /* parameter -> location of the callee's copy */
+    struct weft_map made;     /* external function -> location of what it returns to calls through pointers */
     struct weft_map resolved; /* pairs that were connected: (call << 32 | object) + 1, or bit 63 and a callback */
     uint64_t *pair;           /* call << 32 | target node of the call graph */
     size_t pairs, pair_room;
@@ -266,6 +270,7 @@ struct weft_points {
     uint32_t thrown;     /* node: exceptions */
     uint32_t results;    /* node: results of threads */
     uint32_t thread_arg; /* node: arguments of threads */
+    uint32_t constants;   /* object: all read-only variables without pointers in them */
     uint32_t differences; /* node: the pointers in them */
     uint8_t undone;       /* a pointer is made of a difference somewhere */
     uint32_t io;         /* node: pointers written to files and pipes */

@@ -67,6 +67,29 @@ static uint32_t stride_of(struct weft_points *p, LLVMTypeRef type) {
     return n > 1 && size > 1 && size < (1u << 30) ? (uint32_t)size : 0;
 }
 
+/* Is it read-only, and is there no pointer in it? Strings and tables of numbers need not be told apart. */
+static int is_plain_data(LLVMValueRef c) {
+    switch (LLVMGetValueKind(c)) {
+    case LLVMConstantAggregateZeroValueKind:
+    case LLVMConstantDataArrayValueKind:
+    case LLVMConstantDataVectorValueKind:
+    case LLVMConstantIntValueKind:
+    case LLVMConstantFPValueKind:
+    case LLVMConstantPointerNullValueKind:
+    case LLVMUndefValueValueKind:
+        return 1;
+    case LLVMConstantStructValueKind:
+    case LLVMConstantArrayValueKind:
+    case LLVMConstantVectorValueKind:
+        for (int i = 0, n = LLVMGetNumOperands(c); i < n; i++)
+            if (!is_plain_data(LLVMGetOperand(c, (unsigned)i)))
+                return 0;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 static uint32_t object_of(struct weft_points *p, LLVMValueRef v) {
     uint32_t *known = weft__map_at(&p->of, weft__key(v));
     if (*known)
@@ -85,6 +108,8 @@ static uint32_t object_of(struct weft_points *p, LLVMValueRef v) {
             uint64_t size = LLVMTypeIsSized(type) ? LLVMABISizeOfType(p->facts->td, type) : 0;
             p->object[o].stride = size > 1 && size < (1u << 30) ? (uint32_t)size : 0;
         }
+    } else if (LLVMIsGlobalConstant(v) && !LLVMIsThreadLocal(v) && LLVMGetInitializer(v) && is_plain_data(LLVMGetInitializer(v))) {
+        o = p->constants;
     } else {
         LLVMTypeRef type = LLVMGlobalGetValueType(v);
         int declared = LLVMIsDeclaration(v) != 0; /* it may be larger than we see */
@@ -285,7 +310,7 @@ static void build_globals(struct weft_points *p) {
             continue;
         uint32_t o = object_of(p, g);
         LLVMValueRef init = LLVMGetInitializer(g);
-        if (init)
+        if (init && o != p->constants)
             initialise(p, o, 0, init);
         if (!weft__ir_is_local(g) || in_walkable_section(g))
             expose(p, node_of(p, g));
@@ -444,9 +469,17 @@ static void unknown_call(struct weft_points *p, uint32_t call) {
         weft__points_add(p, result_of(p, c->inst), p->loc_unknown);
 }
 
+/* Where pointers to functions are mixed up, every call may reach every allocator; one object for each of them will do. */
+static uint32_t made_by(struct weft_points *p, LLVMValueRef inst, const struct weft_external *ext) {
+    uint32_t *l = weft__map_at(&p->made, weft__key(ext));
+    if (!*l)
+        *l = heap_object(p, inst, -1, 0);
+    return *l;
+}
+
 /* What the table says. `call` is UINT32_MAX for intrinsics. */
 static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef inst, uint32_t caller,
-                           const struct weft_external *ext, unsigned fixed) {
+                           const struct weft_external *ext, unsigned fixed, int direct) {
     struct weft_call *c = call == UINT32_MAX ? NULL : &p->facts->call[call];
     uint32_t result = holds(LLVMTypeOf(inst)) ? result_of(p, inst) : 0;
     uint32_t touched = 0, reached = 0, given = 0, fresh = 0;
@@ -473,14 +506,14 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
             int64_t size;
             uint32_t stride;
             allocation_shape(inst, ext->name, &size, &stride);
-            fresh = heap_object(p, inst, size, stride);
+            fresh = direct ? heap_object(p, inst, size, stride) : made_by(p, inst, ext);
         }
     }
     if (touched) {
         weft__points_load(p, touched, 0, limit, touched);
         weft__points_store(p, touched, 0, limit, touched);
         if (limit == WEFT_WHOLE)
-            weft__points_add(p, touched, heap_object(p, inst, -1, 0));
+            weft__points_add(p, touched, direct ? heap_object(p, inst, -1, 0) : made_by(p, inst, ext));
         if (ext->class != WEFT_EXT_PURE)
             add_callback(p, touched, call, WEFT_EFF_TOUCH, touched);
         if (input)
@@ -603,7 +636,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
                 add_access(p, inst, (int)k, caller, node_of(p, v), WEFT_TO_END, 1, e->kind == WEFT_EFF_VARWRITE, 0);
                 if (e->kind == WEFT_EFF_VARWRITE && strstr(ext->name, "scanf")) { /* %ms */
                     uint32_t t = weft__points_new_node(p);
-                    weft__points_add(p, t, heap_object(p, inst, -1, 0));
+                    weft__points_add(p, t, direct ? heap_object(p, inst, -1, 0) : made_by(p, inst, ext));
                     weft__points_store(p, node_of(p, v), 0, 8, t);
                 }
             }
@@ -612,7 +645,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
         case WEFT_EFF_LIBPTR:
             if (a) {
                 uint32_t t = weft__points_new_node(p);
-                weft__points_add(p, t, e->kind == WEFT_EFF_MAKES ? heap_object(p, inst, -1, 0) : p->loc_unknown);
+                weft__points_add(p, t, e->kind == WEFT_EFF_LIBPTR ? p->loc_unknown : direct ? heap_object(p, inst, -1, 0) : made_by(p, inst, ext));
                 weft__points_store(p, a, 0, e->kind == WEFT_EFF_MAKES ? 8 : WEFT_TO_END, t);
             }
             break;
@@ -701,7 +734,7 @@ static void reach(struct weft_points *p, uint32_t call, LLVMValueRef fn, int dir
         unknown_call(p, call);
         return;
     }
-    build_external(p, call, inst, f->call[call].caller, ext, LLVMCountParams(fn));
+    build_external(p, call, inst, f->call[call].caller, ext, LLVMCountParams(fn), direct);
     if (!direct && ext->class == WEFT_EXT_RENAME)
         f->call[call].out = 1; /* the real one runs, which takes no memory */
 }
@@ -794,7 +827,7 @@ static void build_intrinsic(struct weft_points *p, LLVMValueRef inst, LLVMValueR
         return;
     }
     if (ext)
-        build_external(p, UINT32_MAX, inst, caller, ext, args);
+        build_external(p, UINT32_MAX, inst, caller, ext, args, 1);
     if (!result || LLVMGetTypeKind(LLVMTypeOf(inst)) == LLVMPointerTypeKind || starts_with(name, "objectsize") ||
         starts_with(name, "ct") || starts_with(name, "is.") || starts_with(name, "type.") || starts_with(name, "eh."))
         return;
@@ -1126,8 +1159,8 @@ struct weft_points *weft__points_new(struct weft_facts *f) {
     p->differences = weft__points_new_node(p);
     uint32_t o = weft__points_new_object(p, WEFT_OBJ_TLS, NULL, 8);
     p->loc_errno = weft__points_location(p, o, 0, 1);
-    uint32_t table = weft__points_new_object(p, WEFT_OBJ_GLOBAL, NULL, -1);
-    p->object[table].constant = 1;
+    uint32_t table = p->constants = weft__points_new_object(p, WEFT_OBJ_GLOBAL, NULL, -1);
+    p->object[table].constant = p->object[table].blurred = 1;
     o = weft__points_new_object(p, WEFT_OBJ_TLS, NULL, 8);
     p->object[o].constant = 1;
     p->loc_ctype = weft__points_location(p, o, 0, 1);
@@ -1171,6 +1204,9 @@ void weft__points_free(struct weft_points *p) {
     free(p->entry), free(p->access), free(p->active), free(p->pending), free(p->pair), free(p->ret), free(p->va);
     free(p->inttoptr), free(p->bucket);
     weft__set_fini(&p->absorbed);
+    weft__set_fini(&p->blurred);
+    weft__set_fini(&p->implied);
+    weft__map_fini(&p->made);
     weft__map_fini(&p->edge);
     weft__map_fini(&p->value);
     weft__map_fini(&p->of);

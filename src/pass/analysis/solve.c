@@ -21,7 +21,7 @@
  * An access outside of its object is a memory error and is ignored here; plan ALL is for programs that have them. */
 #include "analysis.h"
 
-enum { MAX_INSIDE = 160, MAX_OUTSIDE = 160, MAX_SEGMENTS = 96 /* per object */, MAX_SET = 256 };
+enum { MAX_INSIDE = 160, MAX_OUTSIDE = 64, MAX_SEGMENTS = 96 /* per object */, MAX_SET = 256 };
 
 /* ---- objects and locations ----------------------------------------------------------------------------------------------- */
 
@@ -44,6 +44,10 @@ static void normalise(const struct weft_object *o, int64_t *lo, int64_t *hi) {
     if (o->kind == WEFT_OBJ_DIFFERENCE)
         *lo = 0, *hi = 1;
     if (*lo <= -WEFT_FAR || (*lo >= WEFT_FAR && *hi >= WEFT_FAR)) {
+        *lo = -WEFT_FAR, *hi = WEFT_FAR;
+        return;
+    }
+    if (o->blurred) {
         *lo = -WEFT_FAR, *hi = WEFT_FAR;
         return;
     }
@@ -98,8 +102,12 @@ static uint32_t new_location(struct weft_points *p, uint32_t object, int64_t lo,
     p->object[object].location = p->locations;
     if (lo == -WEFT_FAR && hi == WEFT_FAR)
         p->object[object].whole = p->locations;
+    if (p->object[object].exposed)
+        weft__set_add(is_unknown(&p->object[object]) ? &p->absorbed : &p->implied, p->locations);
     return *b = p->locations++;
 }
+
+static void blur_object(struct weft_points *p, uint32_t object);
 
 uint32_t weft__points_location(struct weft_points *p, uint32_t object, int64_t lo, int64_t hi) {
     struct weft_object *o = &p->object[object];
@@ -109,13 +117,11 @@ uint32_t weft__points_location(struct weft_points *p, uint32_t object, int64_t l
         return l;
     if (lo != -WEFT_FAR || hi != WEFT_FAR) {
         int out = hi <= 0 || (o->size >= 0 && !o->stride && lo >= o->size);
-        if (out ? o->outside >= MAX_OUTSIDE : o->inside >= MAX_INSIDE) {
-            lo = -WEFT_FAR, hi = WEFT_FAR;
-            if ((l = find_location(p, object, lo, hi)))
-                return l;
-        } else {
-            out ? o->outside++ : o->inside++;
-        }
+        if (!out && o->inside >= MAX_INSIDE)
+            blur_object(p, object);
+        if (out ? o->outside >= MAX_OUTSIDE : o->inside >= MAX_INSIDE)
+            return weft__points_location(p, object, -WEFT_FAR, WEFT_FAR);
+        out ? o->outside++ : o->inside++;
     }
     return new_location(p, object, lo, hi);
 }
@@ -395,9 +401,10 @@ static void apply(struct weft_points *p, struct weft_constraint c, const struct 
             if (!p->object[object].exposed) {
                 weft__build_exposed(p, object);
                 p->object[object].exposed = 1;
-                for (uint32_t k = p->object[object].location; k && is_unknown(&p->object[object]); k = p->location[k].sibling)
+                struct weft_set *into = is_unknown(&p->object[object]) ? &p->absorbed : &p->implied;
+                for (uint32_t k = p->object[object].location; k; k = p->location[k].sibling)
                     if (k != p->loc_unknown)
-                        weft__set_add(&p->absorbed, k);
+                        weft__set_add(into, k);
             }
             break;
         }
@@ -490,19 +497,30 @@ static void search(struct weft_points *p, struct wave *w, uint32_t root) {
     }
 }
 
-/* A set this large is useless anyway: objects that are there several times are there as a whole. */
+/* Gives up the parts of an object. */
+static void blur_object(struct weft_points *p, uint32_t object) {
+    struct weft_object *o = &p->object[object];
+    if (o->blurred || !is_memory(o))
+        return;
+    uint32_t whole = weft__points_location(p, object, -WEFT_FAR, WEFT_FAR);
+    o->blurred = 1;
+    for (uint32_t k = o->location; k; k = p->location[k].sibling)
+        if (k != whole)
+            weft__set_add(&p->blurred, k);
+    if (!o->collapsed)
+        collapse(p, object);
+}
+
+/* A set this large holds what is passed around everywhere; whatever it holds several parts of, it will store to and load from
+ * at all offsets, so nothing is gained by telling them apart in any other set. */
 static void coarsen(struct weft_points *p, struct weft_node *n) {
-    struct weft_set add = {0};
     uint32_t last = UINT32_MAX; /* locations of an object are often neighbours; that is enough */
     WEFT_SET_EACH(&n->pts, l) {
         uint32_t o = p->location[l].object;
-        if (o == last && is_memory(&p->object[o]) && !is_unknown(&p->object[o]))
-            weft__set_add(&add, weft__points_location(p, o, -WEFT_FAR, WEFT_FAR));
+        if (o == last && !p->object[o].blurred && !is_unknown(&p->object[o]))
+            blur_object(p, o);
         last = o;
     }
-    weft__set_union(&n->pts, &add, &n->fresh);
-    weft__set_fini(&add);
-    n->limit = 2 * n->pts.count;
 }
 
 /* Takes out of a node what says nothing new: locations in exposed objects, and parts of an object that is there as a whole. */
@@ -513,24 +531,19 @@ static void absorb(struct weft_points *p, struct weft_node *n) {
         if (weft__set_add(&n->pts, p->loc_unknown))
             weft__set_add(&n->fresh, p->loc_unknown);
     }
-    if (n->pts.count > n->limit && weft__set_size(&n->pts) > MAX_SET)
-        coarsen(p, n);
-    int removed = 0;
-    WEFT_SET_EACH(&n->fresh, l) {
-        uint32_t whole = p->object[p->location[l].object].whole;
-        if (!whole || !weft__set_has(&n->pts, whole))
-            continue;
-        if (l != whole) {
-            removed |= weft__set_remove(&n->fresh, (uint32_t)l) | weft__set_remove(&n->pts, (uint32_t)l);
-            continue;
-        }
-        for (uint32_t k = p->object[p->location[l].object].location; k; k = p->location[k].sibling)
-            if (k != whole && weft__set_remove(&n->pts, k))
-                removed |= 1 | weft__set_remove(&n->fresh, k);
+    if (weft__set_has(&n->pts, p->loc_unknown) && weft__set_meets(&n->pts, &p->implied)) {
+        weft__set_minus(&n->fresh, &p->implied);
+        weft__set_minus(&n->pts, &p->implied);
     }
-    if (removed) {
-        weft__set_minus(&n->fresh, &(struct weft_set){0});
-        weft__set_minus(&n->pts, &(struct weft_set){0});
+    if (weft__set_meets(&n->fresh, &p->blurred)) {
+        struct weft_set add = {0};
+        WEFT_SET_EACH(&n->fresh, l)
+        if (p->object[p->location[l].object].blurred)
+            weft__set_add(&add, p->object[p->location[l].object].whole);
+        weft__set_minus(&n->fresh, &p->blurred);
+        weft__set_minus(&n->pts, &p->blurred);
+        weft__set_union(&n->pts, &add, &n->fresh);
+        weft__set_fini(&add);
     }
 }
 
@@ -556,12 +569,18 @@ static void wave(struct weft_points *p, struct wave *w) {
         w->order[comps++] = n;
     }
     p->actives = 0;
+    enum { MAX_COARSE = 64 };
+    uint32_t coarse[MAX_COARSE], coarses = 0;
     for (uint32_t i = comps; i-- > 0;) {
         uint32_t n = w->order[i];
         struct weft_node *node = &p->node[n];
         WEFT_CHECK(node->rep == n);
         node->active = 0;
         absorb(p, node);
+        if (node->pts.count > node->limit && weft__set_size(&node->pts) > MAX_SET) {
+            p->node[n].limit = 2 * node->pts.count;
+            coarse[coarses++ % MAX_COARSE] = n;
+        }
         if (!node->fresh.count)
             continue;
         struct weft_set fresh = node->fresh;
@@ -577,6 +596,8 @@ static void wave(struct weft_points *p, struct wave *w) {
         }
         weft__set_fini(&fresh);
     }
+    for (uint32_t i = 0; i < coarses && i < MAX_COARSE; i++) /* this merges nodes, so not while we walk them */
+        coarsen(p, &p->node[coarse[i]]);
 }
 
 void weft__points_solve(struct weft_points *p) {

@@ -6,6 +6,7 @@ ulimit -c 0
 programs=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../programs" && pwd)
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../../bench" && pwd)
 command -v weft > /dev/null || PATH=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)/${BUILD:-build}/bin:$PATH
+rm -rf "$1"
 mkdir -p "$1"
 cd "$1"
 die() { echo "$*" >&2; exit 1; }
