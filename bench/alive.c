@@ -24,7 +24,7 @@ static void *cook(void *p) {
             last[k] = v;
         }
         r = stir(r, v);
-        pot[r % N] = (r & ~63u) | me;
+        pot[(r >> 8) % N] = (r & ~63u) | me; /* another word than the next read, or a thread would mostly meet itself */
     }
     out[me].fresh = fresh;
     out[me].taste = r;

@@ -16,7 +16,7 @@ static void *cook(void *p) {
     uint32_t me = (uint32_t)(uintptr_t)p, r = me + 17;
     for (long i = 0, n = rounds; i < n; i++) {
         r = stir(r, pot[r % 48]);
-        pot[r % 48] = r + me;
+        pot[(r >> 8) % 48] = r + me; /* another word than the next read, or a thread would mostly meet itself */
     }
     out[me].taste = r;
     return NULL;

@@ -277,8 +277,18 @@ WEFT_HIDDEN void weft__scrub(void) {
     char *sp = (char *)__weft_tls.saved[0];
     weft__zero(sp - SCRUB, SCRUB);
 }
-/* First of all initialisers of an executable (the pass sees to that): the loader's frames are gone by then. */
-WEFT_WRAP(__weft_start_program, weft__scrub);
+/* First of all initialisers of an executable (the pass sees to that): the loader's frames are gone by then, and libc is
+ * initialised. */
+WEFT_HIDDEN void weft__start_program(void) {
+    if (weft__mode == WEFT_NATIVE) return;
+    /* libc loads the unwinder when a thread first needs it (pthread_exit), under the loader's lock, and allocates meanwhile:
+     * threads would wait for each other in an order that is not recorded. So here, where there is one thread. */
+    int (*unwinder)(void **, int) = (int (*)(void **, int))dlsym(RTLD_NEXT, "backtrace");
+    void *frame;
+    if (unwinder) unwinder(&frame, 1);
+    weft__scrub();
+}
+WEFT_WRAP(__weft_start_program, weft__start_program);
 
 __attribute__((constructor)) static void start(int argc, char **argv, char **envp) {
     (void)argc;
@@ -300,10 +310,5 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     weft__heap_attach(t);
     t->tls->rt_sp = t->rt_stack;
     weft__on_rt((void *)begin, t);
-    /* libc loads the unwinder when a thread first needs it (pthread_exit), under the loader's lock, and allocates meanwhile:
-     * threads would wait for each other in an order that is not recorded. So here, where there is one thread. */
-    int (*unwinder)(void **, int) = (int (*)(void **, int))dlsym(RTLD_NEXT, "backtrace");
-    void *frame;
-    if (unwinder) unwinder(&frame, 1);
     weft__on_rt((void *)weft__scrub);
 }

@@ -2,38 +2,39 @@
 /* Explores every interleaving of small scenarios of the ownership protocol, over the protocol's own code.
  *
  * OWNER_C (src/runtime/owner.c, or a copy with a mistake put in) and event.c are included below, with their atomics,
- * system calls, pauses, time stamps and table address replaced by macros. Each modelled thread is a coroutine with a small
- * stack of its own. Before every operation on memory that another thread may look at without a lock, it comes back to the
- * explorer, which decides who goes on. Everything that makes up a state (protocol words, stripes, table entries, stacks,
- * and the history so far) can be copied, hashed and put back, so the search is a depth-first walk over states that visits
- * each one once: no bound on preemptions, no sampling (a 64-bit hash stands for a state, so two states in 2^64 may be taken
- * for one).
+ * system calls, pauses, time stamps and table address replaced by macros. Each modelled thread is a coroutine with a
+ * small stack of its own. Before every operation on memory that another thread may look at without a lock, it comes
+ * back to the explorer, which decides who goes on. Everything that makes up a state (protocol words, stripes, table
+ * entries, stacks, and the history so far) can be copied, hashed and put back, so the search is a depth-first walk over
+ * states that visits each one once: no bound on preemptions, no sampling (a 64-bit hash stands for a state, so two
+ * states in 2^64 may be taken for one).
  *
- * The history is part of the state, in a form that does not depend on the order of what does not conflict: per thread its
- * positions, logged edges and accesses, and per access the conflicting ones of others that came just before it.
+ * The history is part of the state, in a form that does not depend on the order of what does not conflict: per thread
+ * its positions, logged edges and accesses, and per access the conflicting ones of others that came just before it.
  *
  * Checked at every step:
  *   - who writes an entry of the table may (I1 to I4 in owner.c), and who asks has answered everybody (I5);
- *   - when an access happens, the line is the thread's own, or the thread holds the stripe of the word; and nobody else's
- *     conflicting access comes between a thread's check and its access;
+ *   - when an access happens, the line is the thread's own, or the thread holds the stripe of the word; and nobody
+ * else's conflicting access comes between a thread's check and its access;
  *   - a tick that does not look up has nobody waiting for its answer (no lost request);
  *   - somebody can go on, or all are at their end (no deadlock); no cycle of states in which everybody
  *     who can move does (no livelock).
  * Checked at every end: a replay of what was logged. A thread's replay is a chain: at each position (gate.c, at()) it
- * arrives, waits for its edges in the order in which they were logged, does its accesses, and is done when it arrives at the next
- * position. "Reached" with step k is published after its k-th wait there, "done" after the accesses. The chains must all come to
- * their end (no cycle: the replay does not hang), every mark must be met, and every two conflicting accesses must be ordered by
- * chains and edges as they were in the recording.
+ * arrives, waits for its edges in the order in which they were logged, does its accesses, and is done when it arrives
+ * at the next position. "Reached" with step k is published after its k-th wait there, "done" after the accesses. The
+ * chains must all come to their end (no cycle: the replay does not hang), every mark must be met, and every two
+ * conflicting accesses must be ordered by chains and edges as they were in the recording.
  *
  * With -t memory is x86-TSO: stores of less than sequential consistency, and the program's own, go through a buffer per
- * thread, first in first out, that drains at any time; locked instructions wait for it to be empty. Fields that are only
- * touched under a lock are written directly: nobody can see when.
+ * thread, first in first out, that drains at any time; locked instructions wait for it to be empty. Fields that are
+ * only touched under a lock are written directly: nobody can see when.
  *
  * With -d locks are as in the code: compare-and-swap, spinning, futex. Without it, taking a lock or a stripe, and being
  * answered, is one step that waits: what is gained goes into larger scenarios.
  *
  * Not modelled: time (line_is_hot and the count that leads to a join are free choices of the explorer, as often as the
- * scenario allows), signals, more than 64 lines, clocks and slots wrapping round, the log's encoding. */
+ * scenario allows), signals, more than two lines and three threads, slots used again, clocks wrapping round, the log's
+ * encoding. */
 #define _GNU_SOURCE
 #include "runtime.h"
 #define weft__raw6 weft__raw6_unused
@@ -56,7 +57,7 @@
 #define STACK 8192
 #define LOG_MAX 120
 #define BUFFER 20 /* a thread whose buffer is nearly full waits until it drains */
-#define CELLS 40 /* 4 bytes each: 16 per line, then objects */
+#define CELLS 40  /* 4 bytes each: 16 per line, then objects */
 #define OBJECT_CELL 32
 
 /* ---- the state --------------------------------------------------------------------------------------------------- */
@@ -129,12 +130,13 @@ static int tso, detailed, bound = -1, verbose, cur; /* cur: the thread that runs
 static const struct scenario *sc;
 struct scenario {
     const char *name;
-    const char *init;  /* owners of A and B: 0, 1, 2, 3, S */
-    char where;        /* s: same page; p: neighbours in two pages; c: share their stripes */
-    int page_heat;     /* 3: lines go one by one; less: whole pages as often as that is below 3 */
-    int hot, joins;    /* how often the explorer may choose so */
+    const char *init; /* owners of A and B: 0, 1, 2, 3, S */
+    char where;       /* s: same page; p: neighbours in two pages; c: share their stripes */
+    int page_heat;    /* 3: lines go one by one; less: whole pages as often as that is below 3 */
+    int hot, joins;   /* how often the explorer may choose so */
     const char *prog[THREADS];
-    const char *in;    /* where it runs: s SC, t TSO, d SC with locks in detail (S, T, D: in long runs only); !: is wrong */
+    const char
+        *in; /* where it runs: s SC, t TSO, d SC with locks in detail (S, T, D: in long runs only); !: is wrong */
 };
 
 /* ---- coroutines -------------------------------------------------------------------------------------------------- */
@@ -158,7 +160,9 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *fmt
     longjmp(flushing, 1);
 }
 
-static void to_explorer(void) { ex_switch(&W.co[cur].sp, main_sp); }
+static void to_explorer(void) {
+    ex_switch(&W.co[cur].sp, main_sp);
+}
 
 static const char *name_of(const void *p) {
     static char s[4][64];
@@ -211,8 +215,12 @@ static uint64_t view(int t, const void *p, unsigned n) {
     return raw_get(p, n);
 }
 
-static int which_line(uint32_t line) { return line == line_of[0] ? 0 : line == line_of[1] ? 1 : -1; }
-static int slot_is_thread(uint64_t v) { return v >= 1 && v <= THREADS; }
+static int which_line(uint32_t line) {
+    return line == line_of[0] ? 0 : line == line_of[1] ? 1 : -1;
+}
+static int slot_is_thread(uint64_t v) {
+    return v >= 1 && v <= THREADS;
+}
 
 static int stripe_at(const void *p, int *line, int *word); /* below: needs owner.c */
 static void settle_stripe(int line, int word, uint8_t holder);
@@ -227,20 +235,27 @@ static void memory_write(int t, void *p, unsigned n, uint64_t v) {
         if (l >= 0) {
             uint16_t old = ex_table[line_of[l]];
             int all = 1;
-            for (int w = 0; w < 8; w++) all &= W.stripe_holder[l][w] == t;
+            for (int w = 0; w < 8; w++)
+                all &= W.stripe_holder[l][w] == t;
             if (slot_is_thread(old) && W.lock_holder[old] != t)
-                fail("I1: thread %d changes table[%c] from %u to %u without the lock of %u", t, 'A' + l, old, (unsigned)v, old);
-            if (old == WEFT_NOBODY && v != (uint64_t)t) fail("I3: table[%c] leaves NOBODY to %u by thread %d", 'A' + l, (unsigned)v, t);
-            if (old == WEFT_SPLIT && (!all || v != (uint64_t)t)) fail("I4: thread %d joins line %c without its stripes", t, 'A' + l);
-            if (v == WEFT_SPLIT && (!all || old != t)) fail("I4: thread %d splits line %c of %u without its stripes", t, 'A' + l, old);
+                fail("I1: thread %d changes table[%c] from %u to %u without the lock of %u", t, 'A' + l, old,
+                     (unsigned)v, old);
+            if (old == WEFT_NOBODY && v != (uint64_t)t)
+                fail("I3: table[%c] leaves NOBODY to %u by thread %d", 'A' + l, (unsigned)v, t);
+            if (old == WEFT_SPLIT && (!all || v != (uint64_t)t))
+                fail("I4: thread %d joins line %c without its stripes", t, 'A' + l);
+            if (v == WEFT_SPLIT && (!all || old != t))
+                fail("I4: thread %d splits line %c of %u without its stripes", t, 'A' + l, old);
             if (slot_is_thread(old) && old != t && W.threads[old].state == WEFT_IN)
                 fail("I2: thread %d takes line %c from %u, which is inside", t, 'A' + l, old);
         }
     }
-    /* A thread that asks is WAITING from here on. (Those in its list would get their answer later; none would be lost.) */
+    /* A thread that asks is WAITING from here on. (Those in its list would get their answer later; none would be lost.)
+     */
     for (int u = 1; u <= THREADS; u++)
         if (p == &W.threads[u].waiters && v && W.threads[t].waiters)
-            fail("I5: thread %d asks thread %d while thread %u waits for its own answer", t, u, W.threads[t].waiters->slot);
+            fail("I5: thread %d asks thread %d while thread %u waits for its own answer", t, u,
+                 W.threads[t].waiters->slot);
     int line, word;
     if (v == 0 && stripe_at(p, &line, &word)) settle_stripe(line, word, 0);
     memcpy(p, &v, n);
@@ -252,7 +267,8 @@ static void log_req(int t, int acc, int u, int other) {
         if (h->kind == H_REQ && h->step == acc && h->slot == u && h->osite == other) return;
     }
     if (W.nhist[t] == LOG_MAX) fail("history full");
-    W.hist[t][W.nhist[t]++] = (struct hist){.kind = H_REQ, .slot = (uint8_t)u, .osite = (uint8_t)other, .step = (uint8_t)acc};
+    W.hist[t][W.nhist[t]++] =
+        (struct hist){.kind = H_REQ, .slot = (uint8_t)u, .osite = (uint8_t)other, .step = (uint8_t)acc};
 }
 
 static int log_pos(int t, int kind, uint64_t tick, uint64_t site) {
@@ -316,9 +332,10 @@ static int is_seen(const void *p, int store, uint64_t v) {
         return which_line((uint32_t)((const uint16_t *)p - ex_table)) >= 0;
     struct weft_thread *me = &W.threads[cur];
     if (p == &me->sig_pending) return 0;
-    if (store && p == &me->tls->limit && v == 0) return 0; /* all stores of others are 0 as well, and nobody else reads */
-    if (store && p == &me->waiters && !v) return 0;         /* others look only under the lock, which is held */
-    if (store && p == &me->served) return 0;                /* not yet in anybody's list */
+    if (store && p == &me->tls->limit && v == 0)
+        return 0;                                   /* all stores of others are 0 as well, and nobody else reads */
+    if (store && p == &me->waiters && !v) return 0; /* others look only under the lock, which is held */
+    if (store && p == &me->served) return 0;        /* not yet in anybody's list */
     return 1;
 }
 
@@ -347,7 +364,8 @@ static uint64_t ex_load(void *p, unsigned n, const char *f) {
 
 static void ex_store(void *p, unsigned n, uint64_t v, int order, const char *f) {
     int release = !strcmp(f, "stripe_unlock");
-    if (is_seen(p, 1, v) && (tso || detailed || !release)) point(order == __ATOMIC_SEQ_CST ? K_RMW : K_STORE, p, n, 0, 0, f);
+    if (is_seen(p, 1, v) && (tso || detailed || !release))
+        point(order == __ATOMIC_SEQ_CST ? K_RMW : K_STORE, p, n, 0, 0, f);
     say("store", p, v, f);
     if (release && is_object(p)) object_event();
     if (tso && order != __ATOMIC_SEQ_CST)
@@ -365,8 +383,8 @@ static void got_lock(void *p, int held) {
 
 static uint64_t ex_exchange(void *p, unsigned n, uint64_t v, const char *f) {
     int unlock = !strcmp(f, "weft__unlock"), stripe = !strcmp(f, "stripe_lock");
-    /* A release comes for free with the step before it; a stripe that was waited for is taken in the same step. In TSO the
-     * buffer must be empty first, so there it is a step. */
+    /* A release comes for free with the step before it; a stripe that was waited for is taken in the same step. In TSO
+     * the buffer must be empty first, so there it is a step. */
     if (tso || detailed || !(unlock || stripe)) point(K_RMW, p, n, !detailed && stripe ? 1 : 0, 0, f);
     uint64_t old = raw_get(p, n);
     if (unlock) got_lock(p, 0);
@@ -393,8 +411,8 @@ static int ex_cas(void *p, unsigned n, void *expected, uint64_t v, const char *f
     return 1;
 }
 
-/* Inside the loops of owner.c that spin: the loop's counter after a pause. A stripe is spun for until it changes; the others
- * go to sleep in the kernel at once. */
+/* Inside the loops of owner.c that spin: the loop's counter after a pause. A stripe is spun for until it changes; the
+ * others go to sleep in the kernel at once. */
 static int ex_pause(const char *f) {
     if (strcmp(f, "stripe_lock")) return 100000;
     struct co *c = &W.co[cur];
@@ -441,7 +459,8 @@ static uint64_t ex_tsc(uint32_t line);
 #undef __atomic_exchange_n
 #undef __atomic_compare_exchange_n
 
-/* ---- what owner.c expects around it. What else event.c calls never happens here: the linker leaves it open. ---------- */
+/* ---- what owner.c expects around it. What else event.c calls never happens here: the linker leaves it open.
+ * ---------- */
 
 void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const struct weft_pos *o) {
     int s = (int)t->slot;
@@ -480,12 +499,17 @@ static void calm(uint64_t entry) {
     struct weft_thread *t = &W.threads[cur];
     int yes = W.joins_left && entry == WEFT_SPLIT && choose(2, "calm");
     if (yes) W.joins_left--;
-    for (uint32_t i = 0; i < t->nheld; i++) stripes[t->held[i]].run = yes ? 0xffff : 0;
+    for (uint32_t i = 0; i < t->nheld; i++)
+        stripes[t->held[i]].run = yes ? 0xffff : 0;
 }
 
 static const void *object = (void *)64; /* hashed into objects[] */
-static struct stripe *object_stripe(void) { return &objects[((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 50]; }
-static int is_object(const void *p) { return p == &object_stripe()->lock; }
+static struct stripe *object_stripe(void) {
+    return &objects[((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 50];
+}
+static int is_object(const void *p) {
+    return p == &object_stripe()->lock;
+}
 static void object_event(void) {
     int acc = log_pos(cur, H_ACC, W.tls[cur].clock, 0);
     effect(cur, acc, 1ull << OBJECT_CELL, 1);
@@ -558,9 +582,15 @@ static void run_op(struct weft_thread *t, const char **prog, uint64_t site) {
         p += 2;
         break;
     }
-    case 'x': checked_access(t, a + 60, 8, 1, site); break;
-    case 'y': checked_access(t, a + 60, 8, 0, site); break;
-    case 't': fresh_tick(t); break;
+    case 'x':
+        checked_access(t, a + 60, 8, 1, site);
+        break;
+    case 'y':
+        checked_access(t, a + 60, 8, 0, site);
+        break;
+    case 't':
+        fresh_tick(t);
+        break;
     case 'o':
         fresh_tick(t);
         weft__outside(t);
@@ -616,9 +646,11 @@ static void run_op(struct weft_thread *t, const char **prog, uint64_t site) {
         weft__take(t, (void *)b, 8);
         do_access(s, 0, mask_of(b, 8), 1);
         break;
-    default: fail("bad program at %s", p - 1);
+    default:
+        fail("bad program at %s", p - 1);
     }
-    while (*p == ' ') p++;
+    while (*p == ' ')
+        p++;
     *prog = p;
 }
 
@@ -629,7 +661,8 @@ static void tidy(struct weft_thread *t) {
     t->granted = 0;
     t->next = NULL;
     if (!W.nbuf[t->slot]) t->served = 1;
-    for (uint32_t i = t->nheld; i < WEFT_HELD_MAX; i++) t->held[i] = 0;
+    for (uint32_t i = t->nheld; i < WEFT_HELD_MAX; i++)
+        t->held[i] = 0;
     t->edges = t->misses = t->splits = t->asks = 0;
 }
 
@@ -637,8 +670,9 @@ __attribute__((noinline)) static void run_ops(struct weft_thread *t, const char 
     uint64_t site = 1;
     while (*p) {
         /* Nor in registers. */
-        __asm__ volatile("xorl %%ebx, %%ebx\nxorl %%r12d, %%r12d\nxorl %%r13d, %%r13d\nxorl %%r14d, %%r14d\nxorl %%r15d, %%r15d"
-                         ::: "rbx", "r12", "r13", "r14", "r15");
+        __asm__ volatile(
+            "xorl %%ebx, %%ebx\nxorl %%r12d, %%r12d\nxorl %%r13d, %%r13d\nxorl %%r14d, %%r14d\nxorl %%r15d, %%r15d" ::
+                : "rbx", "r12", "r13", "r14", "r15");
         run_op(t, &p, site++);
         tidy(t);
     }
@@ -685,7 +719,8 @@ static const char *check_end(void) {
             node[t][nnodes[t]++] = (struct node){.kind = 0, .pos = (uint8_t)i};
             for (int j = 0; j < W.nhist[t]; j++)
                 if (W.hist[t][j].kind == H_EDGE && W.hist[t][j].tick == p->tick && W.hist[t][j].site == p->site)
-                    node[t][nnodes[t]++] = (struct node){.kind = 1, .pos = (uint8_t)i, .step = (uint8_t)++step, .dep_t = j};
+                    node[t][nnodes[t]++] =
+                        (struct node){.kind = 1, .pos = (uint8_t)i, .step = (uint8_t)++step, .dep_t = j};
             for (int j = 0; j < W.nhist[t]; j++)
                 if (W.hist[t][j].kind == H_ACC && W.hist[t][j].tick == p->tick && W.hist[t][j].site == p->site)
                     acc_node[t][j] = (uint16_t)(nnodes[t] + 1);
@@ -696,7 +731,8 @@ static const char *check_end(void) {
     }
     for (int t = 1; t <= THREADS; t++) {
         int waits = 0, edges = 0;
-        for (int i = 0; i < W.nhist[t]; i++) edges += W.hist[t][i].kind == H_EDGE;
+        for (int i = 0; i < W.nhist[t]; i++)
+            edges += W.hist[t][i].kind == H_EDGE;
         for (int i = 0; i < nnodes[t]; i++) {
             struct node *n = &node[t][i];
             if (n->kind != 1) continue;
@@ -705,8 +741,9 @@ static const char *check_end(void) {
             n->dep_t = e->slot;
             n->dep_n = find_node(e->slot, e->otick, e->osite, e->step);
             if (n->dep_n < 0) {
-                snprintf(why, sizeof why, "thread %d at (%d, %d) waits for (%d, %d) step %d of thread %d, which never comes", t,
-                         e->tick, e->site, e->otick, e->osite, e->step, e->slot);
+                snprintf(why, sizeof why,
+                         "thread %d at (%d, %d) waits for (%d, %d) step %d of thread %d, which never comes", t, e->tick,
+                         e->site, e->otick, e->osite, e->step, e->slot);
                 return why;
             }
         }
@@ -731,8 +768,8 @@ static const char *check_end(void) {
     for (int t = 1; t <= THREADS; t++)
         if (at[t] < nnodes[t]) {
             struct hist *h = &W.hist[t][node[t][at[t]].pos];
-            snprintf(why, sizeof why, "the replay hangs: thread %d waits at (%d, %d) for thread %d", t, h->tick, h->site,
-                     node[t][at[t]].dep_t);
+            snprintf(why, sizeof why, "the replay hangs: thread %d waits at (%d, %d) for thread %d", t, h->tick,
+                     h->site, node[t][at[t]].dep_t);
             return why;
         }
     for (int t = 1; t <= THREADS; t++)
@@ -742,7 +779,8 @@ static const char *check_end(void) {
             if (node[t][acc_node[t][h->step] - 1].vc[h->slot] < acc_node[h->slot][h->osite]) {
                 struct hist *b = &W.hist[t][h->step], *a = &W.hist[h->slot][h->osite];
                 snprintf(why, sizeof why,
-                         "no order in the replay: the access of thread %d at (%d, %d) came after that of thread %d at (%d, %d)",
+                         "no order in the replay: the access of thread %d at (%d, %d) came after that of thread %d at "
+                         "(%d, %d)",
                          t, b->tick, b->site, h->slot, a->tick, a->site);
                 return why;
             }
@@ -755,8 +793,8 @@ static void print_history(void) {
         for (int i = 0; i < W.nhist[t]; i++) {
             struct hist *h = &W.hist[t][i];
             if (h->kind == H_EDGE)
-                printf("  log of %d: (%d, %d) after (%d, %d) of %d, %s %d\n", t, h->tick, h->site, h->otick, h->osite, h->slot,
-                       h->step == STEP_DONE ? "done" : "step", h->step == STEP_DONE ? 0 : h->step);
+                printf("  log of %d: (%d, %d) after (%d, %d) of %d, %s %d\n", t, h->tick, h->site, h->otick, h->osite,
+                       h->slot, h->step == STEP_DONE ? "done" : "step", h->step == STEP_DONE ? 0 : h->step);
         }
 }
 
@@ -776,7 +814,9 @@ static const char *get(const char *i, void *p, size_t n) {
     memcpy(p, i, n);
     return i + n;
 }
-static uint8_t *heat_of(int l) { return &page_heat[((line_of[l] / PAGE_LINES) * 2654435761u) >> 17]; }
+static uint8_t *heat_of(int l) {
+    return &page_heat[((line_of[l] / PAGE_LINES) * 2654435761u) >> 17];
+}
 
 static size_t save(char *o) {
     char *start = o;
@@ -787,13 +827,15 @@ static size_t save(char *o) {
         o = put(o, W.hist[t], W.nhist[t] * sizeof W.hist[t][0]);
         if (W.co[t].kind != K_END) o = put(o, W.co[t].sp, (size_t)(stacks[t] + STACK - W.co[t].sp));
     }
-    for (int i = 0; i < nworld_stripes; i++) o = put(o, world_stripes[i], sizeof(struct stripe));
+    for (int i = 0; i < nworld_stripes; i++)
+        o = put(o, world_stripes[i], sizeof(struct stripe));
     o = put(o, object_stripe(), sizeof(struct stripe));
     for (int l = 0; l < 2; l++) {
         o = put(o, &ex_table[line_of[l]], 2);
         o = put(o, heat_of(l), 1);
     }
-    while ((o - start) & 7) *o++ = 0;
+    while ((o - start) & 7)
+        *o++ = 0;
     return (size_t)(o - start);
 }
 static void restore(const char *i) {
@@ -804,7 +846,8 @@ static void restore(const char *i) {
         i = get(i, W.hist[t], W.nhist[t] * sizeof W.hist[t][0]);
         if (W.co[t].kind != K_END) i = get(i, W.co[t].sp, (size_t)(stacks[t] + STACK - W.co[t].sp));
     }
-    for (int k = 0; k < nworld_stripes; k++) i = get(i, world_stripes[k], sizeof(struct stripe));
+    for (int k = 0; k < nworld_stripes; k++)
+        i = get(i, world_stripes[k], sizeof(struct stripe));
     i = get(i, object_stripe(), sizeof(struct stripe));
     for (int l = 0; l < 2; l++) {
         i = get(i, &ex_table[line_of[l]], 2);
@@ -841,7 +884,8 @@ static uint64_t *seen_set; /* hashes; the low bit says that the state is on the 
 static size_t seen_cap, seen_n;
 static uint64_t *seen_find(uint64_t h) {
     size_t i = (size_t)(h * 0x9e3779b97f4a7c15ull >> 20) & (seen_cap - 1);
-    while (seen_set[i] && (seen_set[i] & ~1ull) != h) i = (i + 1) & (seen_cap - 1);
+    while (seen_set[i] && (seen_set[i] & ~1ull) != h)
+        i = (i + 1) & (seen_cap - 1);
     return &seen_set[i];
 }
 static uint64_t *seen_add(uint64_t h) {
@@ -864,7 +908,8 @@ static uint64_t *seen_add(uint64_t h) {
 static void init_world(void) {
     memset(&W, 0, sizeof W);
     memset(stacks, 0, sizeof stacks);
-    for (size_t i = 0; i < sizeof ex_table / 2; i++) ex_table[i] = 0xfff0;
+    for (size_t i = 0; i < sizeof ex_table / 2; i++)
+        ex_table[i] = 0xfff0;
     line_of[0] = sc->where == 'p' ? 63 : 1;
     line_of[1] = sc->where == 'p' ? 64 : sc->where == 'c' ? 1 + STRIPES / 8 : 2;
     nworld_stripes = 0;
@@ -875,7 +920,8 @@ static void init_world(void) {
         for (uint32_t w = 0; w < 8 && !(l && sc->where == 'c'); w++)
             world_stripes[nworld_stripes++] = &stripes[((line_of[l] << 3) + w) & (STRIPES - 1)];
     }
-    for (int i = 0; i < nworld_stripes; i++) memset(world_stripes[i], 0, sizeof(struct stripe));
+    for (int i = 0; i < nworld_stripes; i++)
+        memset(world_stripes[i], 0, sizeof(struct stripe));
     memset(object_stripe(), 0, sizeof(struct stripe));
     W.hot_left = (uint8_t)sc->hot;
     W.joins_left = (uint8_t)sc->joins;
@@ -937,7 +983,8 @@ static void moves(struct frame *f) {
     f->n = f->next = f->can = 0;
     for (int t = 1; t <= THREADS; t++)
         if (W.co[t].kind == K_CHOOSE) {
-            for (int v = 0; v < W.co[t].choices; v++) f->move[f->n] = (uint8_t)t, f->val[f->n++] = (uint8_t)v;
+            for (int v = 0; v < W.co[t].choices; v++)
+                f->move[f->n] = (uint8_t)t, f->val[f->n++] = (uint8_t)v;
             f->can = (uint8_t)(1 << t);
             return;
         }
@@ -956,7 +1003,9 @@ static void step(int move, int val) {
     int t = move & 7;
     steps++;
     if (move & FLUSH) {
-        if (verbose) printf("%*s%d: a store reaches memory: %s\n", t * 4, "", t, W.buf[t][0].size ? name_of(W.buf[t][0].addr) : "data");
+        if (verbose)
+            printf("%*s%d: a store reaches memory: %s\n", t * 4, "", t,
+                   W.buf[t][0].size ? name_of(W.buf[t][0].addr) : "data");
         if (!setjmp(flushing)) flush_one(t);
         return;
     }
@@ -985,7 +1034,8 @@ static void report(int depth, const char *why) {
         restore(snaps + path[0].snap);
         failure[0] = 0;
         verbose = 1;
-        for (int i = 0; i < depth && !failure[0]; i++) step(path[i].move[path[i].next - 1], path[i].val[path[i].next - 1]);
+        for (int i = 0; i < depth && !failure[0]; i++)
+            step(path[i].move[path[i].next - 1], path[i].val[path[i].next - 1]);
         verbose = 0;
         print_history();
         memcpy(failure, said, sizeof said);
@@ -1041,7 +1091,8 @@ static int explore(void) {
         if (*slot) {
             if (*slot & 1) {
                 int from = depth;
-                while (from > 0 && path[from].hash != h) from--;
+                while (from > 0 && path[from].hash != h)
+                    from--;
                 if (is_fair_cycle(from, depth)) {
                     snprintf(failure, sizeof failure, "a cycle of %d steps that never ends", depth - from + 1);
                     report(depth + 1, failure);
@@ -1060,13 +1111,14 @@ static int explore(void) {
         moves(g);
         if (!g->n) {
             int left = 0;
-            for (int t = 1; t <= THREADS; t++) left |= (W.co[t].kind != K_END) << t;
+            for (int t = 1; t <= THREADS; t++)
+                left |= (W.co[t].kind != K_END) << t;
             if (left) {
                 int o = snprintf(failure, sizeof failure, "deadlock:");
                 for (int t = 1; t <= THREADS; t++)
                     if (left >> t & 1)
-                        o += snprintf(failure + o, sizeof failure - (size_t)o, " thread %d in %s (%s, %s);", t, W.co[t].func,
-                                      kind_names[W.co[t].kind], name_of(W.co[t].addr));
+                        o += snprintf(failure + o, sizeof failure - (size_t)o, " thread %d in %s (%s, %s);", t,
+                                      W.co[t].func, kind_names[W.co[t].kind], name_of(W.co[t].addr));
             } else {
                 ends++;
                 const char *why = check_end();
@@ -1100,12 +1152,14 @@ static int explore(void) {
 static const struct scenario *random_scenario(uint64_t seed) {
     static struct scenario r;
     static char text[THREADS][32], init[3], name[80];
-    static const char *const ops[] = {"wA0", "rA0", "wB0", "rB0", "wA1", "ra0", "wa0", "wA7", "rA7", "wB1", "x",
-                                      "y",   "t",   "t",   "o",   "j",   "J",   "k",   "n",   "t"};
+    static const char *const ops[] = {"wA0", "rA0", "wB0", "rB0", "wA1", "ra0", "wa0", "wA7", "rA7", "wB1",
+                                      "x",   "y",   "t",   "t",   "o",   "j",   "J",   "k",   "n",   "t"};
     uint64_t x = seed * 0x9e3779b97f4a7c15ull + 0x1234567;
 #define PICK(n) ((int)(((x ^= x << 13, x ^= x >> 7, x ^= x << 17) >> 11) % (unsigned)(n)))
-    for (int i = 0; i < 8; i++) (void)PICK(2);
-    for (int l = 0; l < 2; l++) init[l] = "0123SS"[PICK(6)];
+    for (int i = 0; i < 8; i++)
+        (void)PICK(2);
+    for (int l = 0; l < 2; l++)
+        init[l] = "0123SS"[PICK(6)];
     r = (struct scenario){.name = name, .init = init, .in = ""};
     r.where = "sspc"[PICK(4)];
     r.page_heat = PICK(4);
@@ -1120,8 +1174,8 @@ static const struct scenario *random_scenario(uint64_t seed) {
         }
         r.prog[t] = text[t];
     }
-    snprintf(name, sizeof name, "%llu: %s %c %d %d %d {%s | %s | %s}", (unsigned long long)seed, init, r.where, r.page_heat,
-             r.hot, r.joins, text[0], text[1], text[2]);
+    snprintf(name, sizeof name, "%llu: %s %c %d %d %d {%s | %s | %s}", (unsigned long long)seed, init, r.where,
+             r.page_heat, r.hot, r.joins, text[0], text[1], text[2]);
     return &r;
 }
 
@@ -1132,15 +1186,24 @@ int main(int argc, char **argv) {
     double limit = 0, t0 = now();
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i], *v = i + 1 < argc ? argv[i + 1] : "0";
-        if (!strcmp(a, "-t")) tso = 1;
-        else if (!strcmp(a, "-d")) detailed = 1;
-        else if (!strcmp(a, "-l")) lng = 1;
-        else if (!strcmp(a, "-x")) first_only = 1;
-        else if (!strcmp(a, "-b")) bound = atoi(v), i++;
-        else if (!strcmp(a, "-s")) limit = atof(v), i++;
-        else if (!strcmp(a, "-r")) seed = strtoull(v, NULL, 0), seeds = ~0ull, i++;
-        else if (!strcmp(a, "-n")) seeds = strtoull(v, NULL, 0), i++;
-        else only = a;
+        if (!strcmp(a, "-t"))
+            tso = 1;
+        else if (!strcmp(a, "-d"))
+            detailed = 1;
+        else if (!strcmp(a, "-l"))
+            lng = 1;
+        else if (!strcmp(a, "-x"))
+            first_only = 1;
+        else if (!strcmp(a, "-b"))
+            bound = atoi(v), i++;
+        else if (!strcmp(a, "-s"))
+            limit = atof(v), i++;
+        else if (!strcmp(a, "-r"))
+            seed = strtoull(v, NULL, 0), seeds = ~0ull, i++;
+        else if (!strcmp(a, "-n"))
+            seeds = strtoull(v, NULL, 0), i++;
+        else
+            only = a;
     }
     snaps_cap = 256ul << 20;
     snaps = mmap(NULL, snaps_cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -1150,13 +1213,19 @@ int main(int argc, char **argv) {
     for (uint64_t i = 0; i < (seeds ? seeds : sizeof scenarios / sizeof *scenarios); i++) {
         sc = seeds ? random_scenario(seed + i) : &scenarios[i];
         char mode = tso ? 't' : detailed ? 'd' : 's';
-        if (!seeds && (only ? strcmp(only, sc->name) != 0 : !strchr(sc->in, mode) && !(lng && strchr(sc->in, mode - 32)))) continue;
+        if (!seeds &&
+            (only ? strcmp(only, sc->name) != 0 : !strchr(sc->in, mode) && !(lng && strchr(sc->in, mode - 32))))
+            continue;
         double t1 = now();
         deadline_at = limit > 0 ? t1 + limit : 0;
         int r = explore(), expect = strchr(sc->in, '!') != NULL;
-        printf("%-18s %9llu states %10llu steps %7llu ends  depth %3llu  %6.2f s%s\n", sc->name, (unsigned long long)states,
-               (unsigned long long)steps, (unsigned long long)ends, (unsigned long long)deepest, now() - t1,
-               r == 2 ? "  CUT SHORT" : r == 1 ? expect ? "  found, as it must be" : "  WRONG" : expect ? "  NOT FOUND" : "");
+        printf("%-18s %9llu states %10llu steps %7llu ends  depth %3llu  %6.2f s%s\n", sc->name,
+               (unsigned long long)states, (unsigned long long)steps, (unsigned long long)ends,
+               (unsigned long long)deepest, now() - t1,
+               r == 2   ? "  CUT SHORT"
+               : r == 1 ? expect ? "  found, as it must be" : "  WRONG"
+               : expect ? "  NOT FOUND"
+                        : "");
         ran++;
         all_states += states;
         all_steps += steps;
@@ -1167,9 +1236,9 @@ int main(int argc, char **argv) {
             if (first_only) break;
         }
     }
-    printf("%d scenarios%s%s, %llu states, %llu steps, %llu ends replayed, %.1f s: %d wrong", ran, tso ? ", TSO" : ", SC",
-           detailed ? ", locks in detail" : "", (unsigned long long)all_states, (unsigned long long)all_steps,
-           (unsigned long long)all_ends, now() - t0, bad);
+    printf("%d scenarios%s%s, %llu states, %llu steps, %llu ends replayed, %.1f s: %d wrong", ran,
+           tso ? ", TSO" : ", SC", detailed ? ", locks in detail" : "", (unsigned long long)all_states,
+           (unsigned long long)all_steps, (unsigned long long)all_ends, now() - t0, bad);
     if (cut) printf(", %d cut short", cut);
     printf("\n");
     return bad ? 1 : ran ? 0 : 2;

@@ -23,9 +23,9 @@ static void seen_ticks(void **state) {
     edge(t, 7, 2, 5, 0x10, 0);
     assert_int_equal(nedges, 1);
     assert_edge(0, 1, 1, 7, 2, 5, 0x10, 0);
-    edge(t, 7, 2, 5, 0x10, 0); /* the same */
+    edge(t, 7, 2, 5, 0x10, 0);         /* the same */
     edge(t, 7, 2, 4, 0x99, WEFT_DONE); /* done with an earlier tick */
-    edge(t, 7, 2, 5, 0, 0); /* the tick has begun */
+    edge(t, 7, 2, 5, 0, 0);            /* the tick has begun */
     assert_int_equal(nedges, 1);
     edge(t, 7, 2, 6, 0, 0);
     assert_int_equal(nedges, 2);
@@ -100,9 +100,12 @@ static void objects_are_chains(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(none_to_itself_or_nobody, world), cmocka_unit_test_setup(seen_ticks, world),
-        cmocka_unit_test_setup(seen_sites, world),               cmocka_unit_test_setup(seen_steps, world),
-        cmocka_unit_test_setup(steps_of_a_position, world),      cmocka_unit_test_setup(objects_are_chains, world),
+        cmocka_unit_test_setup(none_to_itself_or_nobody, world),
+        cmocka_unit_test_setup(seen_ticks, world),
+        cmocka_unit_test_setup(seen_sites, world),
+        cmocka_unit_test_setup(seen_steps, world),
+        cmocka_unit_test_setup(steps_of_a_position, world),
+        cmocka_unit_test_setup(objects_are_chains, world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Proves: lines and pages change hands with the right edges, lines that are quarrelled over are split into words and joined
- * again, and groups are taken whole. One real thread plays all: the others are outside, so nobody has to wait. */
+/* Proves: lines and pages change hands with the right edges, lines that are quarrelled over are split into words and
+ * joined again, and groups are taken whole. One real thread plays all: the others are outside, so nobody has to wait.
+ */
 #include "owner_world.h"
 
 #define A 0x10000ul /* lines of a page */
@@ -105,7 +106,7 @@ static void split_words(void **state) {
     assert_edge(2, 1, 2, 0x55, 2, 1, 0x33, WEFT_DONE);
     assert_int_equal(a->nheld, 1);
     tick(a);
-    check(a, A, 8, 0x55); /* its own */
+    check(a, A, 8, 0x55);     /* its own */
     check(a, A + 6, 4, 0x66); /* across two words */
     assert_int_equal(a->nheld, 2);
     assert_int_equal(nedges, 3);
@@ -214,16 +215,21 @@ static void large_access(void **state) {
     tick(b);
     out(b);
     check(a, A + 4, 256, 0x77);
-    for (int i = 0; i < 5; i++) assert_int_equal(entry(A + 64u * (unsigned)i), 1);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(entry(A + 64u * (unsigned)i), 1);
     assert_int_equal(a->nheld, 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(first_owner_gets_the_page, world), cmocka_unit_test_setup(taken_from_outside, world),
-        cmocka_unit_test_setup(pages_come_apart, world),          cmocka_unit_test_setup(split_words, world),
-        cmocka_unit_test_setup(straddling_words, world),          cmocka_unit_test_setup(calm_lines_are_joined, world),
-        cmocka_unit_test_setup(taking_joins, world),              cmocka_unit_test_setup(large_access, world),
+        cmocka_unit_test_setup(first_owner_gets_the_page, world),
+        cmocka_unit_test_setup(taken_from_outside, world),
+        cmocka_unit_test_setup(pages_come_apart, world),
+        cmocka_unit_test_setup(split_words, world),
+        cmocka_unit_test_setup(straddling_words, world),
+        cmocka_unit_test_setup(calm_lines_are_joined, world),
+        cmocka_unit_test_setup(taking_joins, world),
+        cmocka_unit_test_setup(large_access, world),
         cmocka_unit_test_setup(group_that_answers, world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

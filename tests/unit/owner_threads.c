@@ -27,7 +27,8 @@ static void *run(void *arg) {
     pthread_barrier_wait(&barrier);
     int64_t end = milliseconds() + MILLISECONDS;
     do {
-        for (int i = 0; i < 64; i++) j->fn(j->t, j->rounds++); /* an even number */
+        for (int i = 0; i < 64; i++)
+            j->fn(j->t, j->rounds++); /* an even number */
     } while (milliseconds() < end);
     tick(j->t);
     out(j->t);
@@ -43,7 +44,8 @@ static void run_all(int n, void (*fn)(struct weft_thread *, unsigned)) {
         jobs[i] = (struct job){thread_new((uint32_t)i + 1), fn, 0};
         jobs[i].t->rng = 0x9e3779b97f4a7c15ull * (unsigned)(i + 1);
     }
-    for (int i = 0; i < n; i++) assert_int_equal(pthread_create(&th[i], NULL, run, &jobs[i]), 0);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(pthread_create(&th[i], NULL, run, &jobs[i]), 0);
     rounds = 0;
     for (int i = 0; i < n; i++) {
         assert_int_equal(pthread_join(th[i], NULL), 0);
@@ -92,9 +94,11 @@ static void group(struct weft_thread *t, unsigned round) {
     tick(t);
     /* A thread that is inside has no order in which it takes lines. */
     if (round & 1)
-        while (weft__rec_take(t, a, 8, 0) | weft__rec_take(t, b, 8, 0)) {}
+        while (weft__rec_take(t, a, 8, 0) | weft__rec_take(t, b, 8, 0)) {
+        }
     else
-        while (weft__rec_take(t, b, 8, 0) | weft__rec_take(t, a, 8, 0)) {}
+        while (weft__rec_take(t, b, 8, 0) | weft__rec_take(t, a, 8, 0)) {
+        }
     volatile uint64_t *x = (uint64_t *)(void *)memory, *y = x + 8;
     if (*x != *y) __atomic_store_n(&unequal, 1, __ATOMIC_RELAXED);
     *x += 1;
@@ -112,7 +116,8 @@ static void counters_in_words(void **state) {
     (void)state;
     run_all(3, words);
     uint64_t sum = 0;
-    for (int i = 0; i < 8; i++) sum += value(memory + 8 * i);
+    for (int i = 0; i < 8; i++)
+        sum += value(memory + 8 * i);
     assert_int_equal(sum, rounds);
     assert_int_equal(value(memory + 64), rounds);
 }

@@ -49,8 +49,8 @@ static int world(void **state) {
     (void)state;
     size_t n = WEFT_TABLE_ENTRIES * 2;
     munmap((void *)WEFT_TABLE_ADDR, n);
-    if (mmap((void *)WEFT_TABLE_ADDR, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-             -1, 0) != (void *)WEFT_TABLE_ADDR)
+    if (mmap((void *)WEFT_TABLE_ADDR, n, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != (void *)WEFT_TABLE_ADDR)
         return -1;
     memset(stripes, 0, sizeof stripes);
     memset(objects, 0, sizeof objects);
@@ -79,7 +79,9 @@ static inline void in(struct weft_thread *t) {
     t->tls->outside = 0;
     weft__rec_in(t);
 }
-static inline uint16_t entry(uint64_t p) { return TABLE[LINE_OF(p)]; }
+static inline uint16_t entry(uint64_t p) {
+    return TABLE[LINE_OF(p)];
+}
 
 #define assert_edge(i, s, ti, si, os, ot, osi, st)                                                                     \
     do {                                                                                                               \

@@ -607,6 +607,13 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
         case WEFT_EFF_ATEXIT:
             add_callback(p, a, call, e->kind, arg_of(p, inst, e->arg2));
             break;
+        case WEFT_EFF_HANDLER:
+            if (a) {
+                uint32_t t = weft__points_new_node(p);
+                weft__points_load(p, a, 0, 8, t);
+                add_callback(p, t, call, WEFT_EFF_LATER, 0);
+            }
+            break;
         case WEFT_EFF_THREAD:
             weft__points_copy(p, arg_of(p, inst, e->arg2), p->thread_arg);
             add_callback(p, a, call, e->kind, arg_of(p, inst, e->arg2));

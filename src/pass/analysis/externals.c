@@ -134,6 +134,7 @@ static int parse_effect(const char **s, struct weft_effect *e) {
         (*s)++;
         return small(s, &e->arg2);
     case WEFT_EFF_KEEP:
+    case WEFT_EFF_HANDLER:
     case WEFT_EFF_REACH:
     case WEFT_EFF_INTO:
     case WEFT_EFF_FREE:

@@ -201,6 +201,13 @@ static void access_inst(struct rw *r, LLVMValueRef i) {
     if (!n) return;
     if (LLVMGetPointerAddressSpace(LLVMTypeOf(p))) return; /* fs:, gs: relative: thread-local by nature */
     check_any(r, i, p, n, al, flags);
+    if ((flags & WEFT_ACC_WRITE) && LLVMGetMetadata(i, LLVMGetMDKindIDInContext(r->c, "nontemporal", 11))) {
+        /* Such a store may be seen after later ones, the release of its word among them: not across a fence. */
+        LLVMPositionBuilderBefore(r->b, LLVMGetNextInstruction(i));
+        LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(i));
+        LLVMValueRef fence = LLVMGetInlineAsm(r->cold_t, "sfence", 6, "~{memory}", 9, 1, 0, LLVMInlineAsmDialectATT, 0);
+        LLVMBuildCall2(r->b, r->cold_t, fence, NULL, 0, "");
+    }
     verify(r, i, p, n, flags);
 }
 
