@@ -105,6 +105,20 @@ static void take_str_rt(const char *s, size_t max) {
 }
 static void take(const void *p, size_t n) { weft__on_rt((void *)take_rt, p, n); }
 static void take_str(const char *s, size_t max) { weft__on_rt((void *)take_str_rt, s, max); }
+/* Several strings are taken as a group (take.c). */
+void weft__t_take_begin(void);
+void weft__t_take_str(const char *s);
+void weft__t_take_range(const void *p, size_t n, int write);
+void weft__t_take_end(void);
+static void group_str(const char *s, size_t max) {
+    if (max == SIZE_MAX)
+        weft__on_rt((void *)weft__t_take_str, s);
+    else {
+        size_t n = 0;
+        while (n < max && s[n]) n++;
+        weft__on_rt((void *)weft__t_take_range, s, n < max ? n + 1 : max, 0L);
+    }
+}
 
 /* Into the program's memory, at a tick of its own. */
 static void put_rt(void *d, const void *s, size_t n) {
@@ -114,13 +128,24 @@ static void put_rt(void *d, const void *s, size_t n) {
     weft__take(t, d, n);
     __builtin_memcpy(d, s, n);
 }
+static void put_tick(void) {
+    struct weft_thread *t = weft__active();
+    if (t) weft__tick(t);
+}
 static void put(void *d, const void *s, size_t n) {
     if (n) weft__on_rt((void *)put_rt, d, s, n);
 }
 
+/* And out of it. */
+static void get(void *d, const void *s, size_t n) {
+    weft__on_rt((void *)put_tick);
+    take(s, n);
+    __builtin_memcpy(d, s, n);
+}
+
 /* The strings among the arguments of a printf. */
-static void take_format(const char *f, va_list ap) {
-    take_str(f, SIZE_MAX);
+static void group_format(const char *f, va_list ap) {
+    group_str(f, SIZE_MAX);
     for (; *f; f++) {
         if (*f != '%') continue;
         f++;
@@ -167,7 +192,7 @@ static void take_format(const char *f, va_list ap) {
             break;
         case 's': {
             const char *s = va_arg(ap, const char *);
-            if (s && !len) take_str(s, prec < 0 ? SIZE_MAX : (size_t)prec);
+            if (s && !len) group_str(s, prec < 0 ? SIZE_MAX : (size_t)prec);
             break;
         }
         case 'S': case 'p': case 'n': (void)va_arg(ap, void *); break;
@@ -175,6 +200,12 @@ static void take_format(const char *f, va_list ap) {
         default: break; /* %% and %m */
         }
     }
+}
+
+static void take_format(const char *f, va_list ap) {
+    weft__on_rt((void *)weft__t_take_begin);
+    group_format(f, ap);
+    weft__on_rt((void *)weft__t_take_end);
 }
 
 static int print(FILE *f, const char *fmt, va_list ap) {
@@ -409,18 +440,21 @@ WEFT_API ssize_t getdelim(char **line, size_t *cap, int delim, FILE *f) {
     BEGIN(f);
     ssize_t r = REAL(getdelim)(&own, &own_cap, delim, f);
     if (r >= 0) {
-        take(line, sizeof *line);
-        take(cap, sizeof *cap);
-        if (!*line || *cap < (size_t)r + 1) {
-            char *q = realloc(*line, (size_t)r + 1 < 120 ? 120 : (size_t)r + 1);
+        char *at;
+        size_t room;
+        get(&at, line, sizeof at);
+        get(&room, cap, sizeof room);
+        if (!at || room < (size_t)r + 1) {
+            char *q = realloc(at, (size_t)r + 1 < 120 ? 120 : (size_t)r + 1);
             if (q) {
                 size_t c = (size_t)r + 1 < 120 ? 120 : (size_t)r + 1;
+                at = q;
                 put(line, &q, sizeof q);
                 put(cap, &c, sizeof c);
             } else
                 r = -1;
         }
-        if (r >= 0) put(*line, own, (size_t)r + 1);
+        if (r >= 0) put(at, own, (size_t)r + 1);
     }
     END(f);
     free(own);

@@ -122,6 +122,7 @@ struct weft_thread {
     int in_outside;
     int cancel_state, cancel_type, cancel_pending, cancelled;
     int exiting;
+    uint32_t serials;             /* serialized calls it is in (take.c) */
 };
 
 /* ---- start.c */

@@ -299,7 +299,10 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
         dl_iterate_phdr(module, &(struct module_walk){0}); /* for weft__in_weft_code */
         return;
     }
-    for (char **e = envp; (e[0] = e[1]); e++) {}
+    char **e = envp;
+    for (; (e[0] = e[1]); e++) {}
+    /* The launcher's too: the last one, if it is that. */
+    if (e > envp && same(e[-1], "LD_BIND_NOW=1", 14)) e[-1] = NULL;
     open_control();
     struct weft_thread *t = weft__thread_new(1);
     t->tls = &__weft_tls;

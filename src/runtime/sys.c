@@ -149,6 +149,14 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
     const char *s;
     for (int i = 0; i < 6; i++) b[i] = a[i];
     if (!RECORD) {
+        /* The ticks of what record reads and copies below. */
+        for (s = params; (s = next_param(s, &p));) {
+            if (!a[p.arg]) continue;
+            if (p.dir == 'i' && p.kind == P_STRING) weft__tick(t);
+            if (p.dir != 'i' && p.kind == P_LENPTR) weft__tick(t);
+        }
+        for (s = params; (s = next_param(s, &p));)
+            if (a[p.arg] && p.dir != 'o') weft__tick(t);
         weft__tick(t);
         struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
         if (!it) weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot, t->tls->clock, weft__sys_name(nr));
@@ -162,10 +170,16 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
             if (d + 4 > end) break;
             __builtin_memcpy(&n, d, 4);
             d += 4;
-            if (n && a[p.arg]) weft__copy((void *)a[p.arg], d, n);
+            if (n && a[p.arg]) {
+                weft__copy((void *)a[p.arg], d, n);
+                weft__tick(t);
+            }
             d += n;
             if (p.kind == P_LENPTR && d + 4 <= end) {
-                if (a[p.size_arg]) __builtin_memcpy((void *)a[p.size_arg], d, 4);
+                if (a[p.size_arg] && !failed(r)) {
+                    __builtin_memcpy((void *)a[p.size_arg], d, 4);
+                    weft__tick(t);
+                }
                 d += 4;
             }
         }
@@ -174,12 +188,15 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
     /* Lay out: [8 result is logged apart] outs with their length words first, then ins. */
     size_t outs = 0, ins = 0;
     size_t off[6] = {0}, room[6] = {0};
+    uint32_t lens[6] = {0};
     for (s = params; (s = next_param(s, &p));) {
         if (!a[p.arg]) continue;
         if (p.dir == 'i') {
             if (p.kind == P_STRING) {
+                /* Each access has a tick of its own: while one waits, what an earlier one took may go. */
                 weft__take_string(t, (const char *)a[p.arg], SIZE_MAX);
                 room[p.arg] = string_length((const char *)a[p.arg]) + 1;
+                weft__tick(t);
             } else {
                 room[p.arg] = room_for(&p, a);
             }
@@ -187,12 +204,15 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
         } else {
             if (p.kind == P_LENPTR) weft__take(t, (void *)a[p.size_arg], 4);
             room[p.arg] = p.kind == P_RESULT ? result_room(nr, &p, a) : room_for(&p, a);
+            if (p.kind == P_LENPTR) {
+                lens[p.arg] = a[p.size_arg] ? *(uint32_t *)a[p.size_arg] : 0;
+                weft__tick(t);
+            }
             outs += (room[p.arg] + 16 + 15) & ~15ul;
         }
     }
     unsigned char *buf = bounce(t, outs + ins + 64);
     size_t at = 0;
-    uint32_t lens[6] = {0};
     for (int pass = 0; pass < 2; pass++)
         for (s = params; (s = next_param(s, &p));) {
             if (!a[p.arg] || (p.dir == 'i') != (pass == 1)) continue;
@@ -202,56 +222,57 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
             if (p.dir != 'o') {
                 weft__take(t, (void *)a[p.arg], room[p.arg]);
                 weft__copy(buf + at, (void *)a[p.arg], room[p.arg]);
+                weft__tick(t);
             }
-            if (p.kind == P_LENPTR) {
-                lens[p.arg] = *(uint32_t *)a[p.size_arg];
-                b[p.size_arg] = (long)&lens[p.arg];
-            }
+            if (p.kind == P_LENPTR) b[p.size_arg] = (long)&lens[p.arg];
             at += room[p.arg];
         }
     weft__tick(t); /* what was read above is done: now the thread may lose it */
     weft__outside(t);
     long r = weft__raw_wait(t, nr, b);
     weft__inside(t);
-    /* Out-data into the program's memory, and into one run of bytes for the log. */
-    size_t total = 0;
-    unsigned char *log = NULL;
-    for (int pass = 0; pass < 2; pass++) {
-        size_t k = 0;
-        for (s = params; (s = next_param(s, &p));) {
-            if (p.dir == 'i') continue;
-            size_t n = 0;
-            if (!failed(r) && a[p.arg]) {
-                n = p.kind == P_RESULT ? (size_t)r * (size_t)p.size : room[p.arg];
-                if (p.kind == P_LENPTR && lens[p.arg] < n) n = lens[p.arg];
-                if (p.kind == P_RESULT && n > room[p.arg]) n = room[p.arg];
-            }
-            if (pass) {
-                uint32_t n32 = (uint32_t)n;
-                weft__copy(log + k, &n32, 4);
-                if (n) {
-                    weft__copy(log + k + 4, buf + off[p.arg], n);
-                    weft__take(t, (void *)a[p.arg], n);
-                    weft__copy((void *)a[p.arg], buf + off[p.arg], n);
-                }
-                if (p.kind == P_LENPTR) {
-                    weft__copy(log + k + 4 + n, &lens[p.arg], 4);
-                    if (a[p.size_arg] && !failed(r)) {
-                        weft__take(t, (void *)a[p.size_arg], 4);
-                        *(uint32_t *)a[p.size_arg] = lens[p.arg];
-                    }
-                }
-            }
-            k += 4 + n + (p.kind == P_LENPTR ? 4 : 0);
+    /* Out-data into one run of bytes for the log; then into the program's memory, each with a tick. */
+    size_t total = 0, need = outs + ins + 64;
+    size_t got[6] = {0};
+    for (s = params; (s = next_param(s, &p));) {
+        if (p.dir == 'i') continue;
+        size_t n = 0;
+        if (!failed(r) && a[p.arg]) {
+            n = p.kind == P_RESULT ? (size_t)r * (size_t)p.size : room[p.arg];
+            if (p.kind == P_LENPTR && lens[p.arg] < n) n = lens[p.arg];
+            if (p.kind == P_RESULT && n > room[p.arg]) n = room[p.arg];
         }
-        total = k;
-        if (!pass) {
-            size_t need = outs + ins + 64;
-            buf = bounce(t, need + total);
-            log = buf + need;
+        got[p.arg] = n;
+        total += 4 + n + (p.kind == P_LENPTR ? 4 : 0);
+    }
+    buf = bounce(t, need + total);
+    unsigned char *log = buf + need;
+    size_t k = 0;
+    for (s = params; (s = next_param(s, &p));) {
+        if (p.dir == 'i') continue;
+        uint32_t n = (uint32_t)got[p.arg];
+        weft__copy(log + k, &n, 4);
+        weft__copy(log + k + 4, buf + off[p.arg], n);
+        k += 4 + n;
+        if (p.kind == P_LENPTR) {
+            weft__copy(log + k, &lens[p.arg], 4);
+            k += 4;
         }
     }
     weft__log_input(t, (uint64_t)nr, r, log, total);
+    for (s = params; (s = next_param(s, &p));) {
+        if (p.dir == 'i') continue;
+        if (got[p.arg]) {
+            weft__take(t, (void *)a[p.arg], got[p.arg]);
+            weft__copy((void *)a[p.arg], buf + off[p.arg], got[p.arg]);
+            weft__tick(t);
+        }
+        if (p.kind == P_LENPTR && a[p.size_arg] && !failed(r)) {
+            weft__take(t, (void *)a[p.size_arg], 4);
+            *(uint32_t *)a[p.size_arg] = lens[p.arg];
+            weft__tick(t);
+        }
+    }
     return r;
 }
 
@@ -337,12 +358,14 @@ static long do_writev(struct weft_thread *t, long nr, const long a[6]) {
     weft__take(t, (void *)a[1], (size_t)cnt * sizeof(struct iov));
     struct iov v[1024];
     weft__copy(v, (void *)a[1], (size_t)cnt * sizeof v[0]);
+    weft__tick(t);
     size_t n = 0, at = 0;
     for (long i = 0; i < cnt; i++) n += v[i].len;
     unsigned char *buf = bounce(t, n + 16);
     for (long i = 0; i < cnt; i++) {
         weft__take(t, v[i].base, v[i].len);
         weft__copy(buf + at, v[i].base, v[i].len);
+        weft__tick(t);
         at += v[i].len;
     }
     struct iov one = {(char *)buf, n};
@@ -356,6 +379,7 @@ static long do_readv(struct weft_thread *t, long nr, const long a[6]) {
     weft__take(t, (void *)a[1], (size_t)cnt * sizeof(struct iov));
     struct iov v[1024];
     weft__copy(v, (void *)a[1], (size_t)cnt * sizeof v[0]);
+    weft__tick(t);
     size_t n = 0, at = 0;
     for (long i = 0; i < cnt; i++) n += v[i].len;
     unsigned char *buf = bounce(t, n + 16);
@@ -379,6 +403,7 @@ static long do_readv(struct weft_thread *t, long nr, const long a[6]) {
         size_t k = v[i].len < (size_t)r - at ? v[i].len : (size_t)r - at;
         weft__take(t, v[i].base, k);
         weft__copy(v[i].base, buf + at, k);
+        weft__tick(t);
         at += k;
     }
     return r;

@@ -220,6 +220,7 @@ WEFT_HIDDEN void weft__t_serial_begin(const void *object) {
             __atomic_store_n(&serials[k].owner, t, __ATOMIC_RELAXED);
         }
         serials[k].depth++;
+        t->serials++;
     }
     weft__order(t, object);
 }
@@ -229,10 +230,30 @@ WEFT_HIDDEN void weft__t_serial_end(const void *object) {
     if (!t) return;
     unsigned k = ((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 58;
     weft__order(t, object);
-    if (weft__mode == WEFT_RECORD && --serials[k].depth == 0) {
-        __atomic_store_n(&serials[k].owner, NULL, __ATOMIC_RELAXED);
-        weft__unlock(&serials[k].lock);
+    if (weft__mode == WEFT_RECORD && serials[k].owner == t) {
+        t->serials--;
+        if (--serials[k].depth == 0) {
+            __atomic_store_n(&serials[k].owner, NULL, __ATOMIC_RELAXED);
+            weft__unlock(&serials[k].lock);
+        }
     }
+    weft__leave(t, was);
+}
+
+/* An exception left ordered calls: give up what this thread still has. */
+WEFT_HIDDEN void weft__t_serial_unwind(void) {
+    struct weft_thread *t = weft__active();
+    if (!t) return;
+    weft__tick(t);
+    if (weft__mode != WEFT_RECORD || !t->serials) return;
+    for (unsigned k = 0; k < SERIALS; k++)
+        if (__atomic_load_n(&serials[k].owner, __ATOMIC_RELAXED) == t) {
+            serials[k].depth = 0;
+            __atomic_store_n(&serials[k].owner, NULL, __ATOMIC_RELAXED);
+            weft__unlock(&serials[k].lock);
+        }
+    t->serials = 0;
 }
 WEFT_WRAP(__weft_serial_begin, weft__t_serial_begin);
 WEFT_WRAP(__weft_serial_end, weft__t_serial_end);
+WEFT_WRAP(__weft_serial_unwind, weft__t_serial_unwind);

@@ -54,6 +54,36 @@ static int holds(LLVMTypeRef type) {
     }
 }
 
+/* Does a pointer fit into one element? */
+static int is_word(LLVMTypeRef type) {
+    while (LLVMGetTypeKind(type) == LLVMVectorTypeKind || LLVMGetTypeKind(type) == LLVMArrayTypeKind)
+        type = LLVMGetElementType(type);
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(type) >= 64;
+    case LLVMFloatTypeKind:
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind:
+        return 0;
+    default:
+        return holds(type);
+    }
+}
+
+/* base + difference, possibly behind phis. A pointer that was kept in an integer is no sum. */
+static int is_sum(LLVMValueRef v, int depth) {
+    if (!LLVMIsAInstruction(v))
+        return 0;
+    LLVMOpcode o = LLVMGetInstructionOpcode(v);
+    if (o == LLVMAdd || o == LLVMSub)
+        return !LLVMIsAConstantInt(LLVMGetOperand(v, 1)) || is_sum(LLVMGetOperand(v, 0), depth);
+    int yes = 0;
+    if ((o == LLVMPHI || o == LLVMSelect || o == LLVMAnd || o == LLVMFreeze) && depth)
+        for (int i = 0, n = LLVMGetNumOperands(v); i < n && !yes; i++)
+            yes = is_sum(LLVMGetOperand(v, (unsigned)i), depth - 1);
+    return yes;
+}
+
 /* ---- objects of variables ------------------------------------------------------------------------------------------------- */
 
 /* An array of two or more is folded to one element. Arrays of bytes are not: they may be anything. */
@@ -347,8 +377,6 @@ static void add_pair(struct weft_points *p, uint32_t call, uint32_t target) {
     p->pair[p->pairs++] = (uint64_t)call << 32 | target;
 }
 
-static uint32_t result_of(struct weft_points *p, LLVMValueRef inst) { return node_of(p, inst); }
-
 static uint32_t arg_of(struct weft_points *p, LLVMValueRef inst, int arg) {
     return arg >= 0 && (unsigned)arg < LLVMGetNumArgOperands(inst) ? node_of(p, LLVMGetArgOperand(inst, (unsigned)arg)) : 0;
 }
@@ -432,6 +460,8 @@ static void allocation_shape(LLVMValueRef inst, const char *name, int64_t *size,
         *size = bytes < (1ull << 39) ? (int64_t)bytes : -1;
         return;
     }
+    if (LLVMIsACallInst(s) && !strncmp(weft__ir_name(weft__ir_callee(s)), "llvm.umax.", 10)) /* malloc(n ? n : 1) */
+        s = LLVMGetArgOperand(s, 0);
     if (LLVMIsASelectInst(s)) /* new T[n]: -1 if the multiplication overflows */
         s = LLVMGetOperand(s, LLVMIsAConstantInt(LLVMGetOperand(s, 1)) ? 2 : 1);
     if (LLVMIsAExtractValueInst(s) && LLVMIsACallInst(LLVMGetOperand(s, 0)))
@@ -465,8 +495,8 @@ static void unknown_call(struct weft_points *p, uint32_t call) {
         if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind)
             add_access(p, c->inst, (int)a, c->caller, node, WEFT_WHOLE, 1, 1, 0);
     }
-    if (result_of(p, c->inst))
-        weft__points_add(p, result_of(p, c->inst), p->loc_unknown);
+    if (is_word(LLVMTypeOf(c->inst)))
+        weft__points_add(p, node_of(p, c->inst), p->loc_unknown);
 }
 
 /* Where pointers to functions are mixed up, every call may reach every allocator; one object for each of them will do. */
@@ -481,7 +511,7 @@ static uint32_t made_by(struct weft_points *p, LLVMValueRef inst, const struct w
 static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef inst, uint32_t caller,
                            const struct weft_external *ext, unsigned fixed, int direct) {
     struct weft_call *c = call == UINT32_MAX ? NULL : &p->facts->call[call];
-    uint32_t result = holds(LLVMTypeOf(inst)) ? result_of(p, inst) : 0;
+    uint32_t result = holds(LLVMTypeOf(inst)) ? node_of(p, inst) : 0;
     uint32_t touched = 0, reached = 0, given = 0, fresh = 0;
     int64_t limit = WEFT_WHOLE;
     unsigned args = LLVMGetNumArgOperands(inst);
@@ -683,7 +713,14 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
         weft__points_add(p, result, p->loc_unknown);
 }
 
-static void link_call(struct weft_points *p, uint32_t call, uint32_t function) {
+/* Through a pointer, a call is linked to functions of other types, too (programs do that), but a pointer does not become an
+ * integer on the way. */
+static int passes(LLVMTypeRef from, LLVMTypeRef to) {
+    return (LLVMGetTypeKind(from) == LLVMPointerTypeKind) == (LLVMGetTypeKind(to) == LLVMPointerTypeKind) &&
+           (is_word(to) || !is_word(from));
+}
+
+static void link_call(struct weft_points *p, uint32_t call, uint32_t function, int direct) {
     struct weft_facts *f = p->facts;
     LLVMValueRef inst = f->call[call].inst, fn = f->function[function].fn;
     unsigned args = LLVMGetNumArgOperands(inst), params = LLVMCountParams(fn);
@@ -698,7 +735,7 @@ static void link_call(struct weft_points *p, uint32_t call, uint32_t function) {
                 uint32_t t = weft__points_new_node(p);
                 weft__points_add(p, t, *copy);
                 build_copy(p, t, from, p->object[p->location[*copy].object].size);
-            } else if (to) {
+            } else if (to && (direct || passes(LLVMTypeOf(LLVMGetArgOperand(inst, a)), LLVMTypeOf(LLVMGetParam(fn, a))))) {
                 weft__points_copy(p, from, to);
             }
         } else if (p->va[function]) {
@@ -706,7 +743,7 @@ static void link_call(struct weft_points *p, uint32_t call, uint32_t function) {
         }
     }
     uint32_t result = node_of(p, inst);
-    if (result && p->ret[function])
+    if (result && p->ret[function] && (direct || passes(LLVMGetReturnType(LLVMGlobalGetValueType(fn)), LLVMTypeOf(inst))))
         weft__points_copy(p, p->ret[function], result);
 }
 
@@ -726,7 +763,7 @@ static void reach(struct weft_points *p, uint32_t call, LLVMValueRef fn, int dir
     const char *name = weft__ir_name(fn);
     if (f->function[function].defined) {
         add_pair(p, call, function);
-        link_call(p, call, function);
+        link_call(p, call, function, direct);
         if (preemptible(f, fn))
             unknown_call(p, call);
         return;
@@ -767,7 +804,7 @@ static void build_call(struct weft_points *p, LLVMValueRef inst, uint32_t caller
             if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetArgOperand(inst, a))) == LLVMPointerTypeKind)
                 add_access(p, inst, (int)a, caller, node, WEFT_WHOLE, 1, 1, 0);
         }
-        if (result)
+        if (result && is_word(LLVMTypeOf(inst)))
             weft__points_add(p, result, p->loc_unknown);
         return;
     }
@@ -903,6 +940,19 @@ static int narrow(LLVMValueRef v) {
     return o == LLVMAnd ? c <= UINT32_MAX : c >= 32;
 }
 
+/* Is a part of a pointer made longer to be put together with others? */
+static int put_together(LLVMValueRef v) {
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (!LLVMIsAInstruction(user))
+            continue;
+        LLVMOpcode o = LLVMGetInstructionOpcode(user);
+        if (o == LLVMOr || o == LLVMShl || o == LLVMInsertElement)
+            return 1;
+    }
+    return 0;
+}
+
 static int is_ptrtoint(LLVMValueRef v) {
     return LLVMIsAPtrToIntInst(v) || (LLVMIsAConstantExpr(v) && LLVMGetConstOpcode(v) == LLVMPtrToInt);
 }
@@ -953,36 +1003,6 @@ static void build_integer(struct weft_points *p, LLVMValueRef in, LLVMOpcode o) 
         blur(p, node_of(p, a), to);
     if (o == LLVMOr || !narrow(b))
         blur(p, node_of(p, b), to);
-}
-
-/* Does a pointer fit into one element? */
-static int is_word(LLVMTypeRef type) {
-    while (LLVMGetTypeKind(type) == LLVMVectorTypeKind || LLVMGetTypeKind(type) == LLVMArrayTypeKind)
-        type = LLVMGetElementType(type);
-    switch (LLVMGetTypeKind(type)) {
-    case LLVMIntegerTypeKind:
-        return LLVMGetIntTypeWidth(type) >= 64;
-    case LLVMFloatTypeKind:
-    case LLVMHalfTypeKind:
-    case LLVMBFloatTypeKind:
-        return 0;
-    default:
-        return 1;
-    }
-}
-
-/* base + difference, possibly behind phis. A pointer that was kept in an integer is no sum. */
-static int is_sum(LLVMValueRef v, int depth) {
-    if (!LLVMIsAInstruction(v))
-        return 0;
-    LLVMOpcode o = LLVMGetInstructionOpcode(v);
-    if (o == LLVMAdd || o == LLVMSub)
-        return !LLVMIsAConstantInt(LLVMGetOperand(v, 1)) || is_sum(LLVMGetOperand(v, 0), depth);
-    int yes = 0;
-    if ((o == LLVMPHI || o == LLVMSelect || o == LLVMAnd || o == LLVMFreeze) && depth)
-        for (int i = 0, n = LLVMGetNumOperands(v); i < n && !yes; i++)
-            yes = is_sum(LLVMGetOperand(v, (unsigned)i), depth - 1);
-    return yes;
 }
 
 static void build_instruction(struct weft_points *p, LLVMValueRef in, uint32_t function) {
@@ -1072,6 +1092,9 @@ static void build_instruction(struct weft_points *p, LLVMValueRef in, uint32_t f
     case LLVMTrunc:
     case LLVMZExt:
     case LLVMSExt:
+        if ((o == LLVMZExt || o == LLVMSExt) && narrow(in) && !put_together(in))
+            break;
+        /* fallthrough */
     case LLVMFreeze:
     case LLVMExtractValue:
     case LLVMInsertValue:
@@ -1277,7 +1300,7 @@ void weft__build_callback(struct weft_points *p, const struct weft_callback *cal
             continue;
         if (cb.arg)
             weft__points_copy(p, cb.arg, to);
-        if (cb.effect == WEFT_EFF_TOUCH || (cb.effect == WEFT_EFF_LATER && !cb.arg))
+        if ((cb.effect == WEFT_EFF_TOUCH || (cb.effect == WEFT_EFF_LATER && !cb.arg)) && is_word(LLVMTypeOf(LLVMGetParam(fn, a))))
             weft__points_add(p, to, p->loc_unknown);
     }
     if (!p->ret[function])
@@ -1308,7 +1331,7 @@ void weft__build_exposed(struct weft_points *p, uint32_t object) {
         return;
     LLVMValueRef fn = p->facts->function[function].fn;
     for (unsigned a = 0, n = LLVMCountParams(fn); a < n; a++)
-        if (node_of(p, LLVMGetParam(fn, a)))
+        if (is_word(LLVMTypeOf(LLVMGetParam(fn, a))))
             weft__points_add(p, node_of(p, LLVMGetParam(fn, a)), p->loc_unknown);
     if (p->va[function])
         weft__points_add(p, weft__points_contents(p, p->va[function] - 1, 0, WEFT_FAR, 1), p->loc_unknown);

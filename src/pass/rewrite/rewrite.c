@@ -35,6 +35,7 @@ struct rw {
     LLVMTypeRef cold_t, cold2_t;
     LLVMValueRef tick_cold, come_in, go_out, miss, verify, barrier;
     LLVMTypeRef barrier_t;
+    int unwinds; /* the function has a serialized invoke */
     unsigned dbg_kind;
 };
 
@@ -398,6 +399,16 @@ static unsigned hidden_state(const char *name) {
     return 0;
 }
 
+/* Members and operators of C++ streams, which have state of their own (width, flags): ordered per stream, the first
+ * argument. */
+static int cxx_stream(const char *name) {
+    static const char *const heads[] = {"_ZNSo", "_ZNSi", "_ZNSd", "_ZStls", "_ZStrs", "_ZSt16__ostream_insert", "_ZSt4endl", "_ZSt5flush",
+                                        "_ZNSt13basic_ostream", "_ZNSt13basic_istream", "_ZSt7getline", "_ZSt4ends"};
+    for (unsigned k = 0; k < sizeof heads / sizeof *heads; k++)
+        if (!strncmp(name, heads[k], strlen(heads[k]))) return 1;
+    return 0;
+}
+
 /* First instruction after a call on its normal way; NULL: none (no return). */
 static LLVMValueRef after(LLVMValueRef call) {
     if (LLVMIsAInvokeInst(call)) return weft__shim_first(weft__shim_normal_edge(call));
@@ -614,6 +625,12 @@ static void call_inst(struct rw *r, LLVMValueRef i) {
     unsigned group = external ? hidden_state(name) : 0;
     int serialize = external && !must_tail && (group || listed(r->o->serialize, name));
     LLVMValueRef object = group ? LLVMConstIntToPtr(i64c(r, group), r->ptr) : callee;
+    if (external && !must_tail && cxx_stream(name) && LLVMGetNumArgOperands(i) &&
+        weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED) {
+        serialize = 1;
+        object = LLVMGetOperand(i, 0);
+    }
+    if (serialize && LLVMIsAInvokeInst(i)) r->unwinds = 1;
     LLVMTypeRef t1 = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
     if (serialize) {
         at(r, i);
@@ -804,8 +821,14 @@ static void one_function(struct rw *r, LLVMValueRef fn) {
         LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, o, LLVMConstInt(r->i8, 0, 0), ""), first);
         at(r, cold);
         call0(r, r->come_in);
+        if (r->unwinds) { /* an ordered call may have thrown: its turn is over */
+            LLVMTypeRef t0 = LLVMFunctionType(r->vd, NULL, 0, 0);
+            at(r, first);
+            LLVMBuildCall2(r->b, t0, function(r, "__weft_serial_unwind", t0), NULL, 0, "");
+        }
         tick(r, first);
     }
+    r->unwinds = 0;
     LLVMValueRef was = NULL;
     if (accesses.n || has_calls || heads.n) forget(fn);
     if (accesses.n || has_calls) tick(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
