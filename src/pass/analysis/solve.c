@@ -513,14 +513,20 @@ static void blur_object(struct weft_points *p, uint32_t object) {
 
 /* A set this large holds what is passed around everywhere; whatever it holds several parts of, it will store to and load from
  * at all offsets, so nothing is gained by telling them apart in any other set. */
-static void coarsen(struct weft_points *p, struct weft_node *n) {
-    uint32_t last = UINT32_MAX; /* locations of an object are often neighbours; that is enough */
-    WEFT_SET_EACH(&n->pts, l) {
+static void coarsen(struct weft_points *p, uint32_t n) {
+    uint32_t last = UINT32_MAX, *list = NULL; /* locations of an object are often neighbours; that is enough */
+    size_t count = 0, room = 0;
+    WEFT_SET_EACH(&p->node[n].pts, l) {
         uint32_t o = p->location[l].object;
-        if (o == last && !p->object[o].blurred && !is_unknown(&p->object[o]))
-            blur_object(p, o);
+        if (o == last && !p->object[o].blurred && !is_unknown(&p->object[o])) {
+            WEFT_GROW(list, count, room);
+            list[count++] = o;
+        }
         last = o;
     }
+    for (size_t i = 0; i < count; i++) /* merges nodes, this one possibly too */
+        blur_object(p, list[i]);
+    free(list);
 }
 
 /* Takes out of a node what says nothing new: locations in exposed objects, and parts of an object that is there as a whole. */
@@ -596,8 +602,8 @@ static void wave(struct weft_points *p, struct wave *w) {
         }
         weft__set_fini(&fresh);
     }
-    for (uint32_t i = 0; i < coarses && i < MAX_COARSE; i++) /* this merges nodes, so not while we walk them */
-        coarsen(p, &p->node[coarse[i]]);
+    for (uint32_t i = 0; i < coarses && i < MAX_COARSE; i++) /* not while we walk the nodes */
+        coarsen(p, coarse[i]);
 }
 
 void weft__points_solve(struct weft_points *p) {
