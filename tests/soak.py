@@ -27,7 +27,7 @@ PROGRAMS = os.path.join(TOP, "tests", "programs")
 BUILD = os.path.join(TOP, os.environ.get("BUILD", "build"))
 SOAK = os.path.join(BUILD, "soak")
 BATCH = 10
-LENGTHS = (1, 3, 1, 8, 1)  # times the program's usual number of rounds
+LENGTHS = (1, 2, 1, 5, 1)  # times the program's usual number of rounds
 
 # The programs that the claim is about; they come first, and --quick takes only these.
 FIRST = """racey racey-plain sizes unaligned straddle bytes memsizes recursion comparators callbacks dead-stack pool ring

@@ -114,6 +114,9 @@ enum weft_effect_kind {
     WEFT_EFF_CALL = 'c',     /* cN        calls argument N back before it returns */
     WEFT_EFF_LATER = 'k',    /* kN:M      argument N is called later, on any thread, with argument M (M may be missing) */
     WEFT_EFF_HANDLER = 'h',  /* hN        the same for the function whose address is at argument N */
+    WEFT_EFF_SETOWN = 'z',   /* zN        argument N is kept for the calling thread (pthread_setspecific) */
+    WEFT_EFF_GETOWN = 'Z',   /* Z         returns what was kept so */
+    WEFT_EFF_ENDOWN = 'b',   /* bN        argument N is called later with what was kept so; the key is at argument 0 */
     WEFT_EFF_ATEXIT = 'a',   /* aN:M      the same, when the process ends */
     WEFT_EFF_RUNS = 'Y',     /* Y         may call what a k function was given */
     WEFT_EFF_THROW = 'E',    /* EN        argument N is thrown: landing pads get it */

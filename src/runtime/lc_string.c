@@ -5,6 +5,7 @@
  *
  * Also what the copies of libweft-inst.a in the modules of a process have in common. */
 #include "runtime.h"
+#include <stdlib.h>
 #include <string.h>
 
 WEFT_API char *__weft_strtok_save;
@@ -53,3 +54,17 @@ WEFT_API char *__weft_strcat(char *d, const char *s) { return append(d, s, SIZE_
 WEFT_API char *__weft___strcat_chk(char *d, const char *s, size_t room) { return append(d, s, SIZE_MAX, room); }
 WEFT_API char *__weft_strncat(char *d, const char *s, size_t n) { return append(d, s, n, SIZE_MAX); }
 WEFT_API char *__weft___strncat_chk(char *d, const char *s, size_t n, size_t room) { return append(d, s, n, room); }
+
+/* malloc may tick, which would lose what was taken before: so length, memory, copy, each at its own position. */
+static char *duplicate(const char *s, size_t most) {
+    size_t n = length(s, most);
+    char *d = malloc(n + 1);
+    if (!d) return NULL;
+    if (n) __weft_memcpy(d, s, n);
+    __weft_memset(d + n, 0, 1);
+    return d;
+}
+WEFT_API char *__weft_strdup(const char *s) { return duplicate(s, SIZE_MAX); }
+WEFT_API char *__weft___strdup(const char *s) { return duplicate(s, SIZE_MAX); }
+WEFT_API char *__weft_strndup(const char *s, size_t n) { return duplicate(s, n); }
+WEFT_API char *__weft___strndup(const char *s, size_t n) { return duplicate(s, n); }

@@ -122,6 +122,7 @@ struct weft_thread {
     int in_outside;
     int cancel_state, cancel_type, cancel_pending, cancelled;
     int exiting;
+    int ends_process;             /* the last thread: continues in exit(0) */
     uint32_t serials;             /* serialized calls it is in (take.c) */
 };
 
@@ -208,7 +209,8 @@ static inline struct weft_thread *weft__active(void) {
 }
 
 /* ---- thread.c */
-void weft__thread_exit(struct weft_thread *t); /* the thread is about to make its last system call */
+int weft__thread_exit(struct weft_thread *t); /* the thread is about to make its last system call; 1: it is the last one */
+void weft__thread_keep(int *libc_count);
 
 /* ---- sys.c, sysdisp.c */
 void weft__sud_open(void);           /* once: handler */

@@ -286,6 +286,7 @@ WEFT_HIDDEN void weft__start_program(void) {
     int (*unwinder)(void **, int) = (int (*)(void **, int))dlsym(RTLD_NEXT, "backtrace");
     void *frame;
     if (unwinder) unwinder(&frame, 1);
+    weft__thread_keep(dlsym(RTLD_NEXT, "__nptl_nthreads"));
     weft__scrub();
 }
 WEFT_WRAP(__weft_start_program, weft__start_program);

@@ -46,7 +46,13 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx) {
         g[REG_RAX] = nr;
         g[REG_RIP] -= 2;
     }
-    if (unlikely(s->saved[2])) {
+    if (unlikely(t->ends_process)) {
+        void exit(int);
+        t->ends_process = 0;
+        g[REG_RSP] = (g[REG_RSP] & ~15ll) - 8;
+        g[REG_RDI] = 0;
+        g[REG_RIP] = (greg_t)exit;
+    } else if (unlikely(s->saved[2])) {
         /* Cancelled: libc's pthread_exit, as if called from here. */
         s->saved[2] = 0;
         g[REG_RSP] -= 8;

@@ -622,7 +622,10 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     switch (nr) {
     case SYS_exit_group: return end_process(t, a);
     case SYS_exit:
-        weft__thread_exit(t);
+        if (weft__thread_exit(t)) {
+            t->ends_process = 1; /* on_sigsys goes on in exit(0) */
+            return 0;
+        }
         return raw(SYS_exit, a);
     case SYS_ioctl: return do_ioctl(t, a);
     case SYS_fcntl: return do_fcntl(t, a);

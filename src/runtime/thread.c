@@ -25,6 +25,8 @@
 
 WEFT_HIDDEN int weft__threaded; /* a thread was created: streams need order from now on */
 static int slots_lock;
+static int living = 1, living_lock; /* threads that have not ended */
+static const char living_object;
 static uint32_t free_head, free_tail; /* slots in the order in which they became free; links in next_free */
 
 static uint64_t stack_top(uint32_t slot, size_t size) {
@@ -175,11 +177,14 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         if (weft__mode == WEFT_RECORD) weft__rec_edge(t, 0, &c->last);
         weft__signal_born(t, c);
         weft__heap_attach(c);
+        __atomic_fetch_add(&living, 1, __ATOMIC_SEQ_CST);
         r = weft__real.pthread_create(th, &a, weft__thread_tramp, c);
         if (r == 0)
             c->pthread = *th;
-        else
+        else {
             c->alive = 0;
+            __atomic_fetch_sub(&living, 1, __ATOMIC_SEQ_CST);
+        }
     }
     if (!attr) weft__real.pthread_attr_destroy(&a);
     if (r) {
@@ -220,8 +225,26 @@ WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
     weft__sud_thread(t);
 }
 
-void weft__thread_exit(struct weft_thread *t) {
+/* Who is the last thread, and so ends the process with exit(0), is libc's to decide, by a counter that nobody orders. The
+ * counter is kept from reaching 0 (weft__thread_keep), and the decision made here, as an ordered operation. */
+
+void weft__thread_keep(int *libc_count) {
+    if (libc_count) __atomic_fetch_add(libc_count, 1, __ATOMIC_SEQ_CST);
+}
+
+/* 1: this is the last thread; it does not end, but calls exit(0). */
+static int is_last(struct weft_thread *t) {
+    weft__lock(&living_lock);
+    weft__order(t, &living_object);
+    int last = __atomic_sub_fetch(&living, 1, __ATOMIC_SEQ_CST) == 0;
+    weft__unlock(&living_lock);
+    return last;
+}
+
+int weft__thread_exit(struct weft_thread *t) {
     if (t->tls->outside) weft__inside(t);
+    weft__tick(t);
+    if (is_last(t)) return 1;
     weft__tick(t);
     weft__heap_detach(t);
     weft__tick(t);
@@ -241,6 +264,7 @@ void weft__thread_exit(struct weft_thread *t) {
     else
         t->exiting = 1;
     weft__unlock(&slots_lock);
+    return 0;
 }
 
 static int join_result(struct weft_thread *t, pthread_t p, void **ret, int r, void *value) {

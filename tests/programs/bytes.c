@@ -34,7 +34,7 @@ static uint64_t cook(int me) {
 }
 
 int main(int argc, char **argv) {
-    args(argc, argv, 4, 3000);
+    args(argc, argv, 4, 600);
     uint64_t h = together(cook);
     return finish(mix_bytes(h, pot, sizeof pot));
 }

@@ -13,7 +13,7 @@ static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER, mine = PTHREAD_MUTEX_IN
 static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static sem_t zero;
-static volatile int go;
+static volatile int go, ready;
 static pthread_t t[MAX_THREADS];
 
 static void on_signal(int sig) {
@@ -32,6 +32,7 @@ static void *waits(void *p) {
     uint64_t h = seed_of(me);
     pthread_t c;
     who = me;
+    __atomic_fetch_add(&ready, 1, __ATOMIC_SEQ_CST);
     switch (me % 5) {
     case 0:
         pthread_mutex_lock(&held);
@@ -68,6 +69,7 @@ int main(int argc, char **argv) {
     pthread_rwlock_rdlock(&rw);
     uint64_t h = 0;
     for (int i = 0; i < threads; i++) pthread_create(&t[i], NULL, waits, (void *)(uintptr_t)i);
+    while (ready < threads) sched_yield();
     for (long k = 0; k < rounds; k++)
         for (int i = 0; i < threads; i++) {
             int was = hits[i];

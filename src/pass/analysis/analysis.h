@@ -145,6 +145,7 @@ struct weft_object {
     LLVMValueRef value;
     uint8_t kind; /* enum weft_object_kind */
     uint8_t constant, exposed, escaped;
+    uint8_t key;        /* a pthread_key_t is kept in it */
     uint8_t collapsed;  /* too many segments: one for all */
     uint8_t blurred;    /* too many locations: one for all */
     uint32_t stride;    /* offsets are taken modulo this: elements of an array are one; 0: not an array */
@@ -174,6 +175,7 @@ enum weft_constraint_kind {
     WEFT_C_CALL,     /* this is called by call `other` */
     WEFT_C_CALLBACK, /* this is called by code outside: callback[other] */
     WEFT_C_EXPOSE,   /* code outside gets hold of this */
+    WEFT_C_KEY,      /* this points to where a pthread_key_t is kept */
     WEFT_C_UNDO,     /* other is a pointer made of this integer, which may contain differences */
 };
 enum { WEFT_TO_END = -1, WEFT_WHOLE = -2 }; /* sizes */
@@ -260,6 +262,9 @@ struct weft_points {
     struct weft_map value;    /* LLVM value -> node */
     struct weft_map of;       /* alloca, global, function -> object + 1 */
     struct weft_map byval;    /* parameter -> location of the callee's copy */
+    struct wrapper *wrapper;    /* functions that allocate, see build.c */
+    uint32_t wrappers, wrapper_room;
+    struct weft_map wrapper_of; /* function + 1 -> index + 2; 1: it is none */
     struct weft_map made;     /* external function -> location of what it returns to calls through pointers */
     struct weft_map resolved; /* pairs that were connected: (call << 32 | object) + 1, or bit 63 and a callback */
     uint64_t *pair;           /* call << 32 | target node of the call graph */
@@ -271,6 +276,9 @@ struct weft_points {
     uint32_t results;    /* node: results of threads */
     uint32_t thread_arg; /* node: arguments of threads */
     uint32_t constants;   /* object: all read-only variables without pointers in them */
+    uint32_t own;         /* object: what pthread_setspecific keeps, for all keys and threads */
+    uint64_t work;        /* locations looked at by constraints and passed along edges */
+    uint8_t gave_up;      /* too much: everything was exposed */
     uint32_t differences; /* node: the pointers in them */
     uint8_t undone;       /* a pointer is made of a difference somewhere */
     uint32_t io;         /* node: pointers written to files and pipes */

@@ -429,32 +429,10 @@ static void build_copy(struct weft_points *p, uint32_t to, uint32_t from, int64_
     weft__points_store(p, to, 0, size, t);
 }
 
-/* Size and element size of an allocation, as far as its arguments tell. Folding by a wrong element size would lose precision
- * only. */
-static void allocation_shape(LLVMValueRef inst, const char *name, int64_t *size, uint32_t *stride) {
-    unsigned n = LLVMGetNumArgOperands(inst);
+/* Size in bytes and element size, as far as the size argument of an allocation tells. Folding by a wrong element size would
+ * lose precision only. */
+static void shape_of(LLVMValueRef s, int64_t *size, uint32_t *stride) {
     *size = -1, *stride = 0;
-    if (!strcmp(name, "calloc") || !strcmp(name, "reallocarray")) {
-        unsigned first = n == 3;
-        if (n < 2 + first)
-            return;
-        LLVMValueRef a = LLVMGetArgOperand(inst, first), b = LLVMGetArgOperand(inst, first + 1);
-        uint64_t x = LLVMIsAConstantInt(a) ? LLVMConstIntGetZExtValue(a) : 0;
-        uint64_t y = LLVMIsAConstantInt(b) ? LLVMConstIntGetZExtValue(b) : 0;
-        if (x && y && x < (1u << 30) && y < (1u << 30))
-            *size = (int64_t)(x * y);
-        if (x != 1 && y > 1 && y < (1u << 30))
-            *stride = (uint32_t)y;
-        else if (!y && x > 1 && x < (1u << 30))
-            *stride = (uint32_t)x;
-        return;
-    }
-    unsigned arg = !strcmp(name, "realloc") || !strcmp(name, "memalign") || !strcmp(name, "aligned_alloc");
-    int allocates = arg || !strcmp(name, "malloc") || !strncmp(name, "_Zn", 3) || !strcmp(name, "valloc") ||
-                    !strcmp(name, "__cxa_allocate_exception");
-    if (!allocates || n <= arg)
-        return;
-    LLVMValueRef s = LLVMGetArgOperand(inst, arg);
     if (LLVMIsAConstantInt(s)) {
         uint64_t bytes = LLVMConstIntGetZExtValue(s);
         *size = bytes < (1ull << 39) ? (int64_t)bytes : -1;
@@ -481,6 +459,204 @@ static void allocation_shape(LLVMValueRef inst, const char *name, int64_t *size,
         c = c < 30 ? 1ull << c : 0;
     if (c > 1 && c < (1u << 30))
         *stride = (uint32_t)c;
+}
+
+static void shape_of_array(LLVMValueRef a, LLVMValueRef b, int64_t *size, uint32_t *stride) {
+    uint64_t x = LLVMIsAConstantInt(a) ? LLVMConstIntGetZExtValue(a) : 0;
+    uint64_t y = LLVMIsAConstantInt(b) ? LLVMConstIntGetZExtValue(b) : 0;
+    *size = -1, *stride = 0;
+    if (x && y && x < (1u << 30) && y < (1u << 30))
+        *size = (int64_t)(x * y);
+    if (x != 1 && y > 1 && y < (1u << 30))
+        *stride = (uint32_t)y;
+    else if (!y && x > 1 && x < (1u << 30))
+        *stride = (uint32_t)x;
+}
+
+/* Which arguments of an allocator are the size; -1: none that we know. */
+static void size_arguments(const char *name, int *a, int *b) {
+    *a = *b = -1;
+    if (!strcmp(name, "calloc"))
+        *a = 0, *b = 1;
+    else if (!strcmp(name, "reallocarray"))
+        *a = 1, *b = 2;
+    else if (!strcmp(name, "realloc") || !strcmp(name, "memalign") || !strcmp(name, "aligned_alloc"))
+        *a = 1;
+    else if (!strcmp(name, "malloc") || !strncmp(name, "_Zn", 3) || !strcmp(name, "valloc") ||
+             !strcmp(name, "__cxa_allocate_exception"))
+        *a = 0;
+}
+
+static void allocation_shape(LLVMValueRef inst, const char *name, int64_t *size, uint32_t *stride) {
+    int a, b, n = (int)LLVMGetNumArgOperands(inst);
+    size_arguments(name, &a, &b);
+    *size = -1, *stride = 0;
+    if (b >= 0 && b < n)
+        shape_of_array(LLVMGetArgOperand(inst, (unsigned)a), LLVMGetArgOperand(inst, (unsigned)b), size, stride);
+    else if (a >= 0 && a < n && b < 0)
+        shape_of(LLVMGetArgOperand(inst, (unsigned)a), size, stride);
+}
+
+/* ---- functions that allocate ------------------------------------------------------------------------------------------------
+ * xmalloc and its kind: the result is fresh memory that the function keeps no pointer to. Each direct call is then an
+ * allocation site of its own (heap cloning), or everything that is allocated would be one object. What such a function does
+ * to the memory before it returns it, it does to something that nobody else can see. */
+
+struct wrapper {
+    int32_t a, b;         /* parameters that are the size, as in size_arguments */
+    LLVMValueRef *other;  /* results that do not come from the allocation */
+    uint32_t others, other_room;
+};
+
+/* Is the value returned, compared, cleared, and nothing else? Values that it flows into are added to the list. */
+static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max) {
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (!LLVMIsAInstruction(user))
+            return 0;
+        switch (LLVMGetInstructionOpcode(user)) {
+        case LLVMRet:
+        case LLVMICmp:
+            break;
+        case LLVMPHI:
+        case LLVMSelect:
+        case LLVMBitCast:
+        case LLVMFreeze: {
+            int seen = 0;
+            for (int i = 0; i < *n; i++)
+                seen |= list[i] == user;
+            if (seen)
+                break;
+            if (*n == max)
+                return 0;
+            list[(*n)++] = user;
+            if (!only_returned(user, list, n, max))
+                return 0;
+            break;
+        }
+        case LLVMCall: {
+            const char *name = weft__ir_name(weft__ir_callee(user));
+            if (strncmp(name, "llvm.memset.", 12) && strncmp(name, "llvm.assume", 11) && strncmp(name, "llvm.dbg.", 9))
+                return 0;
+            break;
+        }
+        default:
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static uint32_t find_wrapper(struct weft_points *p, uint32_t function);
+
+/* If v is what an allocator returned, the arguments that are the size. */
+static int is_allocation(struct weft_points *p, LLVMValueRef v, LLVMValueRef *a, LLVMValueRef *b) {
+    *a = *b = NULL;
+    if (!LLVMIsAInstruction(v) || !weft__ir_is_call(v))
+        return 0;
+    LLVMValueRef callee = weft__ir_callee(v);
+    uint32_t *f = LLVMIsAFunction(callee) ? weft__map_find(&p->facts->function_of, weft__key(callee)) : NULL;
+    int x = -1, y = -1;
+    if (!f)
+        return 0;
+    if (p->facts->function[*f - 1].defined) {
+        uint32_t w = find_wrapper(p, *f - 1);
+        if (!w || p->wrapper[w - 1].others)
+            return 0;
+        x = p->wrapper[w - 1].a, y = p->wrapper[w - 1].b;
+    } else {
+        const struct weft_external *ext = weft__external(weft__ir_name(callee));
+        if (!ext || !weft__external_has(ext, WEFT_EFF_FRESH) || weft__external_has(ext, WEFT_EFF_INTO))
+            return 0;
+        size_arguments(ext->name, &x, &y);
+    }
+    int n = (int)LLVMGetNumArgOperands(v);
+    *a = x >= 0 && x < n ? LLVMGetArgOperand(v, (unsigned)x) : NULL;
+    *b = y >= 0 && y < n ? LLVMGetArgOperand(v, (unsigned)y) : NULL;
+    return 1;
+}
+
+static int parameter_of(LLVMValueRef fn, LLVMValueRef v) {
+    for (unsigned i = 0, n = LLVMCountParams(fn); v && i < n; i++)
+        if (LLVMGetParam(fn, i) == v)
+            return (int)i;
+    return -1;
+}
+
+/* Index + 1 in p->wrapper, 0: it is none. */
+static uint32_t find_wrapper(struct weft_points *p, uint32_t function) {
+    enum { MAX = 32 };
+    uint32_t *known = weft__map_at(&p->wrapper_of, (uint64_t)function + 1);
+    if (*known)
+        return *known - 1;
+    *known = 1; /* not while it is being found out: recursion */
+    LLVMValueRef fn = p->facts->function[function].fn, list[MAX];
+    if (LLVMGetTypeKind(LLVMGetReturnType(LLVMGlobalGetValueType(fn))) != LLVMPointerTypeKind)
+        return 0;
+    int n = 0, allocations = 0, ok = 1;
+    struct wrapper w = {.a = -1, .b = -1};
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b && ok; b = LLVMGetNextBasicBlock(b)) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
+        if (!end || !LLVMIsAReturnInst(end) || LLVMGetNumOperands(end) != 1)
+            continue;
+        LLVMValueRef v = LLVMGetOperand(end, 0);
+        int seen = 0;
+        for (int i = 0; i < n; i++)
+            seen |= list[i] == v;
+        if (!seen && n < MAX)
+            list[n++] = v;
+        ok &= n < MAX;
+    }
+    for (int i = 0; i < n && ok; i++) {
+        LLVMValueRef v = list[i], x, y;
+        LLVMOpcode o = LLVMIsAInstruction(v) ? LLVMGetInstructionOpcode(v) : LLVMRet;
+        if (o == LLVMPHI || o == LLVMSelect || o == LLVMBitCast || o == LLVMFreeze) {
+            for (int k = o == LLVMSelect, m = LLVMGetNumOperands(v); k < m && ok; k++) {
+                LLVMValueRef e = LLVMGetOperand(v, (unsigned)k);
+                int seen = 0;
+                for (int j = 0; j < n; j++)
+                    seen |= list[j] == e;
+                ok &= seen || n < MAX;
+                if (!seen && ok)
+                    list[n++] = e;
+            }
+        } else if (is_allocation(p, v, &x, &y)) {
+            LLVMValueRef flow[MAX];
+            int flows = 0;
+            ok &= only_returned(v, flow, &flows, MAX);
+            int a = parameter_of(fn, x), b = parameter_of(fn, y);
+            if (allocations++ && (a != w.a || b != w.b))
+                a = b = -1;
+            w.a = a, w.b = b;
+            if ((x && a < 0) || (y && b < 0))
+                w.a = w.b = -1;
+        } else if (!LLVMIsAConstant(v) || node_of(p, v)) {
+            WEFT_GROW(w.other, w.others, w.other_room);
+            w.other[w.others++] = v;
+        }
+    }
+    if (!ok || !allocations) {
+        free(w.other);
+        return 0;
+    }
+    WEFT_GROW(p->wrapper, p->wrappers, p->wrapper_room);
+    p->wrapper[p->wrappers++] = w;
+    *weft__map_at(&p->wrapper_of, (uint64_t)function + 1) = p->wrappers + 1;
+    return p->wrappers;
+}
+
+/* The result of a direct call of such a function. */
+static void build_allocation(struct weft_points *p, LLVMValueRef call, const struct wrapper *w) {
+    int64_t size = -1;
+    uint32_t stride = 0;
+    int n = (int)LLVMGetNumArgOperands(call);
+    if (w->a >= 0 && w->b >= 0 && w->a < n && w->b < n)
+        shape_of_array(LLVMGetArgOperand(call, (unsigned)w->a), LLVMGetArgOperand(call, (unsigned)w->b), &size, &stride);
+    else if (w->a >= 0 && w->b < 0 && w->a < n)
+        shape_of(LLVMGetArgOperand(call, (unsigned)w->a), &size, &stride);
+    weft__points_add(p, node_of(p, call), heap_object(p, call, size, stride));
+    for (uint32_t i = 0; i < w->others; i++)
+        weft__points_copy(p, node_of(p, w->other[i]), node_of(p, call));
 }
 
 /* Somebody we know nothing about is called, here. */
@@ -693,6 +869,19 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
                 weft__points_store(p, a, 0, 8, t);
             }
             break;
+        case WEFT_EFF_SETOWN:
+            if (a)
+                weft__points_copy(p, a, weft__points_contents(p, p->own, 0, WEFT_FAR, 1));
+            break;
+        case WEFT_EFF_GETOWN:
+            returns = 1;
+            if (result)
+                weft__points_copy(p, weft__points_contents(p, p->own, 0, WEFT_FAR, 0), result);
+            break;
+        case WEFT_EFF_ENDOWN:
+            add_callback(p, a, call, WEFT_EFF_LATER, weft__points_contents(p, p->own, 0, WEFT_FAR, 0));
+            weft__points_constrain(p, arg_of(p, inst, 0), (struct weft_constraint){.kind = WEFT_C_KEY});
+            break;
         case WEFT_EFF_THROW:
             weft__points_copy(p, a, p->thrown);
             break;
@@ -742,8 +931,10 @@ static void link_call(struct weft_points *p, uint32_t call, uint32_t function, i
             weft__points_copy(p, from, weft__points_contents(p, p->va[function] - 1, 0, WEFT_FAR, 1));
         }
     }
-    uint32_t result = node_of(p, inst);
-    if (result && p->ret[function] && (direct || passes(LLVMGetReturnType(LLVMGlobalGetValueType(fn)), LLVMTypeOf(inst))))
+    uint32_t result = node_of(p, inst), w = direct && result ? find_wrapper(p, function) : 0;
+    if (w)
+        build_allocation(p, inst, &p->wrapper[w - 1]);
+    else if (result && p->ret[function] && (direct || passes(LLVMGetReturnType(LLVMGlobalGetValueType(fn)), LLVMTypeOf(inst))))
         weft__points_copy(p, p->ret[function], result);
 }
 
@@ -1185,6 +1376,7 @@ struct weft_points *weft__points_new(struct weft_facts *f) {
     WEFT_CHECK(p->ret && p->va);
 
     p->loc_unknown = weft__points_location(p, weft__points_new_object(p, WEFT_OBJ_UNKNOWN, NULL, -1), 0, 1);
+    p->own = weft__points_new_object(p, WEFT_OBJ_TLS, NULL, -1);
     p->loc_difference = weft__points_location(p, weft__points_new_object(p, WEFT_OBJ_DIFFERENCE, NULL, 0), 0, 1);
     p->differences = weft__points_new_node(p);
     uint32_t o = weft__points_new_object(p, WEFT_OBJ_TLS, NULL, 8);
@@ -1237,6 +1429,10 @@ void weft__points_free(struct weft_points *p) {
     weft__set_fini(&p->blurred);
     weft__set_fini(&p->implied);
     weft__map_fini(&p->made);
+    for (uint32_t i = 0; i < p->wrappers; i++)
+        free(p->wrapper[i].other);
+    free(p->wrapper);
+    weft__map_fini(&p->wrapper_of);
     weft__map_fini(&p->edge);
     weft__map_fini(&p->value);
     weft__map_fini(&p->of);
@@ -1320,6 +1516,8 @@ void weft__build_exposed(struct weft_points *p, uint32_t object) {
         if (end == 0)
             return;
         int constant = o->constant;
+        if (o->key)
+            weft__points_copy(p, weft__points_contents(p, p->own, 0, WEFT_FAR, 0), p->exposed);
         weft__points_copy(p, weft__points_contents(p, object, 0, end, 0), p->exposed);
         /* Memory of others that is read-only for us still holds whatever they put there. */
         if (!constant || (o->value && LLVMIsAGlobalVariable(o->value) && LLVMIsDeclaration(o->value)))

@@ -134,6 +134,8 @@ static int parse_effect(const char **s, struct weft_effect *e) {
         (*s)++;
         return small(s, &e->arg2);
     case WEFT_EFF_KEEP:
+    case WEFT_EFF_SETOWN:
+    case WEFT_EFF_ENDOWN:
     case WEFT_EFF_HANDLER:
     case WEFT_EFF_REACH:
     case WEFT_EFF_INTO:
@@ -156,6 +158,7 @@ static int parse_effect(const char **s, struct weft_effect *e) {
     case WEFT_EFF_VARWRITE:
     case WEFT_EFF_INPUT:
     case WEFT_EFF_OUTPUT:
+    case WEFT_EFF_GETOWN:
     case WEFT_EFF_RUNS:
         return 0;
     }

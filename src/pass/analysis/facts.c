@@ -210,7 +210,8 @@ static int by_value(const void *a, const void *b) {
 static void precise(struct weft_facts *f) {
     struct weft_points *p = f->points = weft__points_new(f);
     weft__points_solve(p);
-    qsort(p->pair, p->pairs, sizeof *p->pair, by_value);
+    if (p->pairs)
+        qsort(p->pair, p->pairs, sizeof *p->pair, by_value);
     f->target = weft__an_alloc(NULL, f->target_room = p->pairs + 1, sizeof *f->target);
     for (size_t i = 0; i < p->pairs; i++) {
         struct weft_call *c = &f->call[p->pair[i] >> 32];

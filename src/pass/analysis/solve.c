@@ -18,10 +18,15 @@
  * contains it, and all that an exposed object contains is exposed (weft__build_exposed). Constants and functions keep their
  * identity when they are exposed.
  *
+ * A program that is too much for it (MAX_WORK) has everything exposed, which ends it quickly, with nothing left out but locals.
+ *
  * An access outside of its object is a memory error and is ignored here; plan ALL is for programs that have them. */
 #include "analysis.h"
 
 enum { MAX_INSIDE = 160, MAX_OUTSIDE = 64, MAX_SEGMENTS = 96 /* per object */, MAX_SET = 256 };
+#ifndef MAX_WORK
+#define MAX_WORK 100000000u /* some ten seconds; counted, not timed, so that builds can be repeated */
+#endif
 
 /* ---- objects and locations ----------------------------------------------------------------------------------------------- */
 
@@ -357,6 +362,7 @@ static void merge(struct weft_points *p, uint32_t a, uint32_t b) {
 /* ---- constraints ------------------------------------------------------------------------------------------------------------- */
 
 static void apply(struct weft_points *p, struct weft_constraint c, const struct weft_set *locations) {
+    p->work += locations->count;
     if (c.kind == WEFT_C_GEP) {
         struct weft_gep g = p->gep[c.offset];
         struct weft_set moved = {0};
@@ -390,6 +396,11 @@ static void apply(struct weft_points *p, struct weft_constraint c, const struct 
             break;
         case WEFT_C_CALLBACK:
             weft__build_callback(p, &p->callback[c.other], object);
+            break;
+        case WEFT_C_KEY: /* who knows the key gets at what is kept under it */
+            p->object[object].key = 1;
+            if (p->object[object].exposed)
+                weft__points_copy(p, weft__points_contents(p, p->own, 0, WEFT_FAR, 0), p->exposed);
             break;
         case WEFT_C_UNDO:
             if (p->object[object].kind == WEFT_OBJ_DIFFERENCE) {
@@ -591,6 +602,7 @@ static void wave(struct weft_points *p, struct wave *w) {
             continue;
         struct weft_set fresh = node->fresh;
         node->fresh = (struct weft_set){0};
+        p->work += (uint64_t)node->succs * fresh.count;
         for (uint32_t k = 0; k < node->succs; k++) {
             uint32_t s = weft__points_find(p, node->succ[k]);
             if (s != n)
@@ -626,6 +638,12 @@ void weft__points_solve(struct weft_points *p) {
                 weft__set_fini(&todo);
             }
             free(list);
+            if (p->work > MAX_WORK && !p->gave_up) {
+                p->gave_up = 1;
+                for (uint32_t o = 0; o < p->objects; o++)
+                    if (p->object[o].kind != WEFT_OBJ_UNKNOWN && p->object[o].kind != WEFT_OBJ_DIFFERENCE)
+                        weft__points_add(p, p->exposed, weft__points_location(p, o, 0, 1));
+            }
         }
         /* An integer made into a pointer that came from nowhere we know: it may be anything that is not private. */
         int again = 0;

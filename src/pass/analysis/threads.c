@@ -49,6 +49,8 @@ struct threads {
     struct weft_map late_at; /* instruction -> 1: late although its function is not */
     uint64_t *object_mask;   /* per object: who accesses it at all */
     struct ranges *ranges;   /* per object */
+    struct weft_map locals;  /* see is_plain_local */
+    int locals_ready;
 };
 
 static int single(const struct threads *t, uint64_t mask) { return (mask & (mask - 1)) == 0 && !(mask & t->many); }
@@ -482,6 +484,20 @@ static enum weft_why classify_node(const struct threads *t, uint32_t node, int64
     return any ? worst : WEFT_WHY_ORDERED; /* we do not know where it points */
 }
 
+/* What needs no solver is left out even if it gave up. */
+static int is_plain_local(struct threads *t, const struct weft_access *a) {
+    if (!t->locals_ready)
+        for (uint32_t i = 0; i < t->f->functions; i++)
+            if (t->f->function[i].defined)
+                weft__local_find(t->f->td, t->f->function[i].fn, &t->locals);
+    t->locals_ready = 1;
+    int is_write;
+    LLVMTypeRef type;
+    LLVMValueRef pointer = weft__ir_is_call(a->inst) ? LLVMGetArgOperand(a->inst, (unsigned)a->which)
+                                                     : weft__ir_access_pointer(a->inst, &is_write, &type);
+    return pointer && weft__local_access(t->f->td, &t->locals, pointer, 0);
+}
+
 static void classify(struct threads *t) {
     struct weft_points *p = t->p;
     struct shapes ss = {0};
@@ -524,6 +540,8 @@ static void classify(struct threads *t) {
                 *w = (uint32_t)classify_node(t, a->node, a->size) + 1;
             why = (enum weft_why)(*w - 1);
         }
+        if (p->gave_up && why == WEFT_WHY_ORDERED && is_plain_local(t, a))
+            why = WEFT_WHY_LOCAL;
         weft__facts_merge(t->f, a->inst, a->which, why);
     }
     weft__map_fini(&known);
@@ -556,4 +574,5 @@ void weft__threads_classify(struct weft_facts *f) {
     free(t.mask), free(t.late), free(t.starts), free(t.once), free(t.callers), free(t.caller), free(t.entry);
     free(t.created), free(t.creator), free(t.order), free(t.object_mask), free(t.ranges);
     weft__map_fini(&t.late_at);
+    weft__map_fini(&t.locals);
 }

@@ -41,9 +41,10 @@ struct rw {
 
 static LLVMValueRef i64c(struct rw *r, uint64_t v) { return LLVMConstInt(r->i64, v, 0); }
 
-static LLVMValueRef asm_jump(struct rw *r, const char *target, LLVMTypeRef t, const char *constraints) {
-    char s[256];
-    snprintf(s, sizeof s, "leaq 777f(%%rip), %%rax\n\tjmpq *%s@GOTPCREL(%%rip)\n777:", target);
+/* `after`: what is done when it comes back. */
+static LLVMValueRef asm_jump(struct rw *r, const char *target, LLVMTypeRef t, const char *constraints, const char *after_) {
+    char s[320];
+    snprintf(s, sizeof s, "leaq 777f(%%rip), %%rax\n\tjmpq *%s@GOTPCREL(%%rip)\n777:%s", target, after_);
     return LLVMGetInlineAsm(t, s, strlen(s), constraints, strlen(constraints), 1, 0, LLVMInlineAsmDialectATT, 0);
 }
 
@@ -65,14 +66,40 @@ static void at(struct rw *r, LLVMValueRef before) {
 
 static void call0(struct rw *r, LLVMValueRef a) { LLVMBuildCall2(r->b, r->cold_t, a, NULL, 0, ""); }
 
+/* One instruction that compares a value in rax with a thread-local word, and gives the flag as an int. As assembly, so that
+ * what differs between record and replay (the limit; the id and the table's entries) is in no register afterwards: the
+ * compiler pushes rax to align the stack, and dead bytes of the stack must be the same.
+ *   tick:  cmp limit, rax                rax: the clock, also after the cold path, which loads it again
+ *   check: xor id, ax                    rax: 0 if the entry is ours; 0 after the cold path */
+static LLVMValueRef tls_asm(struct rw *r, int is_tick, LLVMValueRef v, unsigned word) {
+    char text[96], constraints[96];
+    LLVMTypeRef in[2] = {LLVMTypeOf(v), r->ptr}, out2[2] = {r->i16, r->i32};
+    LLVMTypeRef out = is_tick ? r->i32 : LLVMStructTypeInContext(r->c, out2, 2, 0);
+    LLVMValueRef args[2] = {v, tls_word(r, word)};
+    unsigned n = r->o->shared_library ? 2 : 1;
+    const char *insn = is_tick ? "cmpq" : "xorw", *reg = is_tick ? "%rax" : "%ax";
+    if (n == 2)
+        snprintf(text, sizeof text, "%s $%d, %s", insn, is_tick ? 2 : 3, reg);
+    else
+        snprintf(text, sizeof text, "%s %%fs:__weft_tls@tpoff+%u, %s", insn, word, reg);
+    snprintf(constraints, sizeof constraints, "%s%s,~{dirflag},~{fpsr},~{flags}", is_tick ? "={@ccae},{ax}" : "={ax},={@ccne},0",
+             n == 2 ? ",*m" : "");
+    LLVMTypeRef ft = LLVMFunctionType(out, in, n, 0);
+    LLVMValueRef c = LLVMBuildCall2(
+        r->b, ft, LLVMGetInlineAsm(ft, text, strlen(text), constraints, strlen(constraints), 1, 0, LLVMInlineAsmDialectATT, 0), args, n, "");
+    if (n == 2)
+        LLVMAddCallSiteAttribute(c, 2, LLVMCreateTypeAttribute(r->c, LLVMGetEnumAttributeKindForName("elementtype", 11), is_tick ? r->i64 : r->i16));
+    return is_tick ? c : LLVMBuildExtractValue(r->b, c, 1, "");
+}
+
 static void tick(struct rw *r, LLVMValueRef before) {
     if (!before) return;
     at(r, before);
     LLVMValueRef cp = tls_word(r, WEFT_TLS_CLOCK);
     LLVMValueRef c = LLVMBuildAdd(r->b, load(r, r->i64, cp, 8), i64c(r, 1), "");
     LLVMSetAlignment(LLVMBuildStore(r->b, c, cp), 8);
-    LLVMValueRef l = load(r, r->i64, tls_word(r, WEFT_TLS_LIMIT), 8);
-    LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntUGE, c, l, ""), before);
+    LLVMValueRef late = tls_asm(r, 1, c, WEFT_TLS_LIMIT);
+    LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, late, LLVMConstInt(r->i32, 0, 0), ""), before);
     at(r, cold);
     LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
     call0(r, r->tick_cold);
@@ -94,14 +121,13 @@ static LLVMValueRef entry_of(struct rw *r, LLVMValueRef p_int) {
 static void check(struct rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
     at(r, before);
     LLVMValueRef pi = LLVMBuildPtrToInt(r->b, p, r->i64, "");
-    LLVMValueRef me = load(r, r->i16, tls_word(r, WEFT_TLS_ME), 2);
-    LLVMValueRef bad = LLVMBuildICmp(r->b, LLVMIntNE, entry_of(r, pi), me, "");
+    LLVMValueRef bad = tls_asm(r, 0, entry_of(r, pi), WEFT_TLS_ME);
     if (!(align >= n && n <= WEFT_LINE && !(n & (n - 1))) && n > 1)
         for (uint64_t k = WEFT_LINE; k < n + WEFT_LINE - 1; k += WEFT_LINE) { /* a byte in each line */
             LLVMValueRef q = LLVMBuildAdd(r->b, pi, i64c(r, k < n ? k : n - 1), "");
-            bad = LLVMBuildOr(r->b, bad, LLVMBuildICmp(r->b, LLVMIntNE, entry_of(r, q), me, ""), "");
+            bad = LLVMBuildOr(r->b, bad, tls_asm(r, 0, entry_of(r, q), WEFT_TLS_ME), "");
         }
-    LLVMValueRef cold = weft__shim_cold(bad, before);
+    LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, bad, LLVMConstInt(r->i32, 0, 0), ""), before);
     LLVMMetadataRef dl = LLVMInstructionGetDebugLoc(before);
     at(r, cold);
     LLVMSetCurrentDebugLocation2(r->b, dl);
@@ -292,6 +318,29 @@ static LLVMValueRef arg_int(struct rw *r, LLVMValueRef call, int arg) {
     return w < 64 ? LLVMBuildZExt(r->b, v, r->i64, "") : w > 64 ? LLVMBuildTrunc(r->b, v, r->i64, "") : v;
 }
 
+/* The object that v points into: all of it where it is known here, else what the runtime knows of it. */
+static void take_object(struct rw *r, LLVMValueRef v) {
+    LLVMValueRef base = v;
+    for (;;) {
+        if (LLVMIsAGetElementPtrInst(base) || (LLVMIsAConstantExpr(base) && LLVMGetConstOpcode(base) == LLVMGetElementPtr))
+            base = LLVMGetOperand(base, 0);
+        else
+            break;
+    }
+    LLVMTypeRef t = LLVMIsAGlobalVariable(base) ? LLVMGlobalGetValueType(base)
+                    : LLVMIsAAllocaInst(base) && LLVMIsAConstantInt(LLVMGetOperand(base, 0)) && LLVMConstIntGetZExtValue(LLVMGetOperand(base, 0)) == 1
+                        ? LLVMGetAllocatedType(base)
+                        : NULL;
+    LLVMTypeRef p3[3] = {r->ptr, r->i64, r->i32}, range_t = LLVMFunctionType(r->vd, p3, 3, 0);
+    LLVMTypeRef one_t = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
+    uint64_t n = t && LLVMTypeIsSized(t) ? LLVMABISizeOfType(r->dl, t) : 0;
+    if (n && n <= 1 << 20) {
+        LLVMValueRef a[3] = {base, i64c(r, n), LLVMConstInt(r->i32, 1, 0)};
+        LLVMBuildCall2(r->b, range_t, function(r, "__weft_take_range", range_t), a, 3, "");
+    } else
+        LLVMBuildCall2(r->b, one_t, function(r, "__weft_take_object", one_t), &v, 1, "");
+}
+
 /* Takes what the call touches, as its entry says; unknown functions: the objects that its pointer arguments point into. */
 static void take(struct rw *r, LLVMValueRef call, const struct weft_external *e) {
     LLVMTypeRef t0 = LLVMFunctionType(r->vd, NULL, 0, 0);
@@ -315,7 +364,12 @@ static void take(struct rw *r, LLVMValueRef call, const struct weft_external *e)
                     if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind) continue;
                     if (weft__facts_access(r->f, call, (int)a) != WEFT_WHY_ORDERED) continue;
                     BEGIN();
-                    LLVMBuildCall2(r->b, one_t, function(r, "__weft_take_object", one_t), &v, 1, "");
+                    take_object(r, v);
+                    if (x->kind == WEFT_EFF_VARREAD) { /* it may be a string: as far as that goes */
+                        LLVMTypeRef p2[2] = {r->ptr, r->i64}, strn_t = LLVMFunctionType(r->vd, p2, 2, 0);
+                        LLVMValueRef sa[2] = {v, i64c(r, 1 << 20)};
+                        LLVMBuildCall2(r->b, strn_t, function(r, "__weft_take_strn", strn_t), sa, 2, "");
+                    }
                 }
                 continue;
             }
@@ -326,7 +380,7 @@ static void take(struct rw *r, LLVMValueRef call, const struct weft_external *e)
             if (weft__facts_access(r->f, call, x->arg) != WEFT_WHY_ORDERED) continue;
             BEGIN();
             if (x->kind == WEFT_EFF_TOUCH || x->size == WEFT_SIZE_WHOLE || x->size == WEFT_SIZE_NONE) {
-                LLVMBuildCall2(r->b, one_t, function(r, "__weft_take_object", one_t), &p, 1, "");
+                take_object(r, p);
             } else if (x->size == WEFT_SIZE_STRING) {
                 LLVMBuildCall2(r->b, one_t, function(r, "__weft_take_str", one_t), &p, 1, "");
             } else if (x->size == WEFT_SIZE_WSTRING) {
@@ -355,7 +409,7 @@ static void take(struct rw *r, LLVMValueRef call, const struct weft_external *e)
             if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind || LLVMIsAConstantPointerNull(v) || LLVMIsAFunction(v)) continue;
             if (weft__facts_access(r->f, call, (int)a) != WEFT_WHY_ORDERED) continue;
             BEGIN();
-            LLVMBuildCall2(r->b, one_t, function(r, "__weft_take_object", one_t), &v, 1, "");
+            take_object(r, v);
         }
     if (begun) {
         LLVMBuildCall2(r->b, t0, function(r, "__weft_take_end", t0), NULL, 0, "");
@@ -611,7 +665,7 @@ static void call_inst(struct rw *r, LLVMValueRef i) {
     int must_tail = weft__shim_must_tail(i);
     const struct weft_external *e = external ? weft__external(name) : NULL;
     if (external && e && e->class == WEFT_EXT_RENAME && !LLVMIsAInvokeInst(i)) {
-        static const char *const own[] = {"memcpy",  "memmove",      "memset", "strcpy",       "__strcpy_chk", "stpcpy",
+        static const char *const own[] = {"strdup", "__strdup", "strndup", "__strndup", "memcpy",  "memmove",      "memset", "strcpy",       "__strcpy_chk", "stpcpy",
                                           "__stpcpy_chk", "strcat", "__strcat_chk", "strncat", "__strncat_chk", NULL};
         for (int k = 0; own[k]; k++)
             if (!strcmp(name, own[k])) {
@@ -923,11 +977,11 @@ void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct wef
     r.cold2_t = LLVMFunctionType(r.vd, p2, 2, 0);
     const char *c0 = "~{rax},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
     const char *c2 = "{rdi},{rsi},~{rax},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
-    r.tick_cold = asm_jump(&r, "__weft_tick_cold", r.cold_t, c0);
-    r.come_in = asm_jump(&r, "__weft_come_in", r.cold_t, c0);
-    r.go_out = asm_jump(&r, "__weft_go_out", r.cold_t, c0);
-    r.miss = asm_jump(&r, "__weft_miss", r.cold2_t, c2);
-    r.verify = asm_jump(&r, "__weft_verify", r.cold2_t, c2);
+    r.tick_cold = asm_jump(&r, "__weft_tick_cold", r.cold_t, c0, "\n\tmovq __weft_tls@GOTTPOFF(%rip), %r11\n\tmovq %fs:(%r11), %rax");
+    r.come_in = asm_jump(&r, "__weft_come_in", r.cold_t, c0, "");
+    r.go_out = asm_jump(&r, "__weft_go_out", r.cold_t, c0, "");
+    r.miss = asm_jump(&r, "__weft_miss", r.cold2_t, c2, "\n\txorl %eax, %eax");
+    r.verify = asm_jump(&r, "__weft_verify", r.cold2_t, c2, "");
     r.barrier_t = r.cold_t;
     r.barrier = LLVMGetInlineAsm(r.cold_t, "", 0, "~{memory}", 9, 1, 0, LLVMInlineAsmDialectATT, 0);
     struct list fns = {0}, early = {0};

@@ -139,7 +139,9 @@ static void do_call(const struct weft_facts *facts, LLVMValueRef call) {
         }
         if (e->kind == WEFT_EFF_FRESH && after(call) && LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMPointerTypeKind) {
             LLVMPositionBuilderBefore(builder, after(call));
-            LLVMValueRef size = strncmp(name, "mmap", 4) ? number(0) : LLVMGetArgOperand(call, 1);
+            LLVMValueRef size = !strncmp(name, "mmap", 4)     ? LLVMGetArgOperand(call, 1)
+                                : !strncmp(name, "mremap", 6) ? LLVMGetArgOperand(call, 2)
+                                                              : number(0);
             LLVMValueRef args[2] = {call, size};
             LLVMBuildCall2(builder, fresh_type, fresh_fn, args, 2, "");
         }

@@ -25,13 +25,22 @@ static atomic_flag lock = ATOMIC_FLAG_INIT;
 static atomic_int late, threads = 1, reports;
 static atomic_ulong seen[WEFT_WHY_COUNT], calls;
 static _Thread_local int me;
+static _Thread_local volatile int inside;
 static FILE *out; /* programs close stderr */
 
-static void take(void) {
+/* 0 in a signal handler that came while this thread held the lock: what it does is not looked at. */
+static int take(void) {
+    if (inside)
+        return 0;
+    inside = 1;
     while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
         ;
+    return 1;
 }
-static void give(void) { atomic_flag_clear_explicit(&lock, memory_order_release); }
+static void give(void) {
+    atomic_flag_clear_explicit(&lock, memory_order_release);
+    inside = 0;
+}
 
 static void *pages(size_t size) {
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -67,7 +76,8 @@ static void forget(uintptr_t a, size_t n) {
 }
 
 void __oracle_object(void *p, uint64_t n) {
-    take();
+    if (!take())
+        return;
     forget((uintptr_t)p, n);
     give();
 }
@@ -96,7 +106,8 @@ void __oracle_access(void *p, uint64_t n, uint32_t flags, uint32_t site) {
     int after = atomic_load(&late), write = flags & 1;
     if (why == WEFT_WHY_UNREACHABLE)
         report("unreachable code was reached", site, site, a);
-    take();
+    if (!take())
+        return;
     for (uint64_t i = 0; i < n; i++, a++) {
         struct state *s = state_of(a, 1);
         if (!s->thread)
