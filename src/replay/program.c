@@ -90,12 +90,15 @@ static bool is_program(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
+/* The folder without links, dots and what else may be gone when the trace is replayed; the name as it is. */
 static char *absolute(const char *path) {
-    if (path[0] == '/') return weft__strdup(path);
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    char *real = dir ? realpath(dir, NULL) : NULL;
     struct weft_strbuf b = {0};
-    char *cwd = getcwd(NULL, 0);
-    weft__strbuf_printf(&b, "%s/%s", cwd ? cwd : ".", strncmp(path, "./", 2) == 0 ? path + 2 : path);
-    free(cwd);
+    weft__strbuf_printf(&b, "%s/%s", !real ? "." : strcmp(real, "/") == 0 ? "" : real, slash ? slash + 1 : path);
+    free(real);
+    free(dir);
     return b.s;
 }
 
