@@ -50,6 +50,8 @@ const char *weft__basename(const char *path);
 bool weft__is_foreign(const struct weft_module *m);
 
 /* ---- status.c: how programs end ---- */
+/* A message of the runtime, its sites (@0xADDR) as file:line; new memory. */
+char *weft__message_lines(struct weft_trace *t, const char *message);
 void weft__status_text(struct weft_strbuf *b, uint32_t kind, uint32_t code); /* "exit 0", "signal 11 (SIGSEGV)" */
 void weft__status_of(int wait_status, uint32_t *kind, uint32_t *code);
 /* Ends weft the same way; does not return for a signal. */

@@ -180,7 +180,9 @@ int weft__cmd_record(int argc, char **argv) {
     }
     control.control->message[sizeof control.control->message - 1] = 0;
     if (control.control->outcome == WEFT_OUT_REFUSED) {
-        weft__warn("%s", control.control->message);
+        char *text = weft__message_lines(t, control.control->message);
+        weft__warn("%s", text);
+        free(text);
         goto out;
     }
     summary(name, t, &counts);

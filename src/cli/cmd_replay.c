@@ -9,25 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Sites in the runtime's messages, @0xADDR, become file:line. */
-static char *with_lines(const char *message, struct weft_symbols *s) {
-    struct weft_strbuf b = {0};
-    weft__strbuf_puts(&b, "");
-    while (*message) {
-        char *end;
-        if (strncmp(message, "@0x", 3) == 0) {
-            unsigned long long addr = strtoull(message + 1, &end, 16);
-            if (end > message + 3) {
-                weft__strbuf_puts(&b, weft__symbols_line(s, addr));
-                message = end;
-                continue;
-            }
-        }
-        weft__strbuf_add(&b, message++, 1);
-    }
-    return b.s;
-}
-
 /* NULL: this run was the recorded one. Otherwise what was different; new memory. */
 static char *judge(struct weft_trace *t, const struct weft_control *c, int wait_status) {
     struct weft_strbuf b = {0};
@@ -37,11 +18,9 @@ static char *judge(struct weft_trace *t, const struct weft_control *c, int wait_
         char message[sizeof c->message];
         memcpy(message, c->message, sizeof message);
         message[sizeof message - 1] = 0;
-        struct weft_symbols *symbols = weft__symbols_new(t);
-        char *text = with_lines(message, symbols);
+        char *text = weft__message_lines(t, message);
         weft__strbuf_printf(&b, "%s: %s", t->dir, text);
         free(text);
-        weft__symbols_free(symbols);
         return b.s;
     }
     if (t->has_end && (kind != t->end.kind || code != t->end.code)) {

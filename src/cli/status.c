@@ -2,6 +2,9 @@
 /* How programs end, in words, and ending in the same way. */
 #include "cli/cli.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -35,4 +38,24 @@ int weft__status_repeat(uint32_t kind, uint32_t code) {
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     raise((int)code);
     return 128 + (int)code; /* a signal that does not end weft */
+}
+
+char *weft__message_lines(struct weft_trace *t, const char *message) {
+    struct weft_strbuf b = {0};
+    struct weft_symbols *s = weft__symbols_new(t);
+    weft__strbuf_puts(&b, "");
+    while (*message) {
+        char *end;
+        if (strncmp(message, "@0x", 3) == 0) {
+            unsigned long long addr = strtoull(message + 1, &end, 16);
+            if (end > message + 3) {
+                weft__strbuf_puts(&b, weft__symbols_line(s, addr));
+                message = end;
+                continue;
+            }
+        }
+        weft__strbuf_add(&b, message++, 1);
+    }
+    weft__symbols_free(s);
+    return b.s;
 }

@@ -146,6 +146,7 @@ struct weft_object {
     uint8_t kind; /* enum weft_object_kind */
     uint8_t constant, exposed, escaped;
     uint8_t key;        /* a pthread_key_t is kept in it */
+    uint8_t cloned;     /* allocated in a wrapper: stands for objects that its callers have under other names */
     uint8_t collapsed;  /* too many segments: one for all */
     uint8_t blurred;    /* too many locations: one for all */
     uint32_t stride;    /* offsets are taken modulo this: elements of an array are one; 0: not an array */
@@ -264,6 +265,7 @@ struct weft_points {
     struct weft_map byval;    /* parameter -> location of the callee's copy */
     struct wrapper *wrapper;    /* functions that allocate, see build.c */
     uint32_t wrappers, wrapper_room;
+    struct weft_map cloned;     /* calls of allocators in them */
     struct weft_map wrapper_of; /* function + 1 -> index + 2; 1: it is none */
     struct weft_map made;     /* external function -> location of what it returns to calls through pointers */
     struct weft_map resolved; /* pairs that were connected: (call << 32 | object) + 1, or bit 63 and a callback */

@@ -155,6 +155,7 @@ static uint32_t object_of(struct weft_points *p, LLVMValueRef v) {
 static uint32_t heap_object(struct weft_points *p, LLVMValueRef inst, int64_t size, uint32_t stride) {
     uint32_t o = weft__points_new_object(p, WEFT_OBJ_HEAP, inst, size);
     p->object[o].stride = stride;
+    p->object[o].cloned = weft__map_find(&p->cloned, weft__key(inst)) != NULL;
     return weft__points_location(p, o, 0, 1);
 }
 
@@ -499,8 +500,7 @@ static void allocation_shape(LLVMValueRef inst, const char *name, int64_t *size,
 
 /* ---- functions that allocate ------------------------------------------------------------------------------------------------
  * xmalloc and its kind: the result is fresh memory that the function keeps no pointer to. Each direct call is then an
- * allocation site of its own (heap cloning), or everything that is allocated would be one object. What such a function does
- * to the memory before it returns it, it does to something that nobody else can see. */
+ * allocation site of its own (heap cloning), or everything that is allocated would be one object. */
 
 struct wrapper {
     int32_t a, b;         /* parameters that are the size, as in size_arguments */
@@ -593,7 +593,8 @@ static uint32_t find_wrapper(struct weft_points *p, uint32_t function) {
     LLVMValueRef fn = p->facts->function[function].fn, list[MAX];
     if (LLVMGetTypeKind(LLVMGetReturnType(LLVMGlobalGetValueType(fn))) != LLVMPointerTypeKind)
         return 0;
-    int n = 0, allocations = 0, ok = 1;
+    int n = 0, allocations = 0, ok = 1, sites = 0;
+    LLVMValueRef site[MAX];
     struct wrapper w = {.a = -1, .b = -1};
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b && ok; b = LLVMGetNextBasicBlock(b)) {
         LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
@@ -624,6 +625,7 @@ static uint32_t find_wrapper(struct weft_points *p, uint32_t function) {
             LLVMValueRef flow[MAX];
             int flows = 0;
             ok &= only_returned(v, flow, &flows, MAX);
+            site[sites++] = v;
             int a = parameter_of(fn, x), b = parameter_of(fn, y);
             if (allocations++ && (a != w.a || b != w.b))
                 a = b = -1;
@@ -639,6 +641,8 @@ static uint32_t find_wrapper(struct weft_points *p, uint32_t function) {
         free(w.other);
         return 0;
     }
+    for (int i = 0; i < sites; i++)
+        *weft__map_at(&p->cloned, weft__key(site[i])) = 1;
     WEFT_GROW(p->wrapper, p->wrappers, p->wrapper_room);
     p->wrapper[p->wrappers++] = w;
     *weft__map_at(&p->wrapper_of, (uint64_t)function + 1) = p->wrappers + 1;
@@ -1392,6 +1396,9 @@ struct weft_points *weft__points_new(struct weft_facts *f) {
     for (uint32_t i = 0; i < f->functions; i++)
         if (f->function[i].defined)
             prepare_function(p, i);
+    for (uint32_t i = 0; i < f->functions; i++)
+        if (f->function[i].defined)
+            find_wrapper(p, i);
     build_globals(p);
     for (uint32_t i = 0; i < f->functions; i++) {
         LLVMValueRef fn = f->function[i].fn;
@@ -1433,6 +1440,7 @@ void weft__points_free(struct weft_points *p) {
         free(p->wrapper[i].other);
     free(p->wrapper);
     weft__map_fini(&p->wrapper_of);
+    weft__map_fini(&p->cloned);
     weft__map_fini(&p->edge);
     weft__map_fini(&p->value);
     weft__map_fini(&p->of);

@@ -451,7 +451,7 @@ static enum weft_why classify_object(const struct threads *t, uint32_t location,
         return WEFT_WHY_NOTHING;
     if (o->kind == WEFT_OBJ_FUNCTION || o->constant)
         return WEFT_WHY_CONSTANT;
-    if (o->exposed)
+    if (o->exposed || o->cloned)
         return WEFT_WHY_ORDERED;
     if (!o->escaped)
         return o->kind == WEFT_OBJ_TLS ? WEFT_WHY_TLS : o->kind == WEFT_OBJ_GLOBAL ? WEFT_WHY_ONE_THREAD : WEFT_WHY_LOCAL;

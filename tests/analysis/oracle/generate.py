@@ -110,8 +110,8 @@ def statement(v, depth, where):
         f"if ({a} && {b}) {a}->link.next = &{b}->link;",
         f"if ({a} && {a}->link.next) {b} = (struct S *)((char *){a}->link.next - offsetof(struct S, link));",
         f"if ({a}) {a}->f = function{f};",
-        f"if ({a} && {a}->f && ++nesting < 4) {{ {b} = {a}->f({a}, {c}); }} nesting = 0;",
-        f"if (++nesting < 4) {b} = table[rnd(3)]({a}, {c}); nesting = 0;",
+        f"if ({a} && {a}->f && nesting < 3) {{ nesting++; {b} = {a}->f({a}, {c}); nesting--; }}",
+        f"if (nesting < 3) {{ nesting++; {b} = table[rnd(3)]({a}, {c}); nesting--; }}",
         f"{a} = pick(3, {a}, {b}, {c});",
         f"{{ struct S *t[3] = {{{a}, {b}, {c}}}; qsort(t, 3, sizeof *t, cmp); {a} = t[rnd(3)]; }}",
         f"pthread_setspecific(key, {a});",
@@ -126,7 +126,7 @@ def statement(v, depth, where):
         f"{{ struct S *e = 0; __atomic_compare_exchange_n(&global{g}, &e, {a}, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); }}",
     ]
     if where == "function" and f"function{f}" in declared:
-        kinds.append(f"if (++nesting < 4) {a} = function{f}({b}, {c}); nesting = 0;")
+        kinds.append(f"if (nesting < 3) {{ nesting++; {a} = function{f}({b}, {c}); nesting--; }}")
     s = r.choice(kinds)
     if depth and r.random() < 0.2:
         inner = " ".join(statement(v, depth - 1, where) for _ in range(r.randint(1, 4)))
