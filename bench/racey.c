@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The worst case: every access is a race on a few lines, nothing else is done. THREADS ROUNDS; prints what it saw and the
- * number of accesses to shared memory. */
+/* The worst case: every access is a race on a few lines, nothing else is done. THREADS ROUNDS; prints what it saw and
+ * the number of accesses to shared memory. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

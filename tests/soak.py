@@ -31,7 +31,7 @@ LENGTHS = (1, 2, 1, 5, 1)  # times the program's usual number of rounds
 
 # The programs that the claim is about; they come first, and --quick takes only these.
 FIRST = """racey racey-plain sizes unaligned straddle bytes memsizes recursion comparators callbacks dead-stack pool ring
-arenas lfstack lfstack16 seqlock spin spin-bare dekker peterson ticket own-parts read-mostly leap dead-heap mallocs
+dead-spill arenas lfstack lfstack16 seqlock spin spin-bare dekker peterson ticket own-parts read-mostly leap dead-heap mallocs
 jumps except mutexes cond atomics strings""".split()
 
 
@@ -233,7 +233,7 @@ def main():
     parser.add_argument("--replays", type=int, help="of each recording (5)")
     parser.add_argument("--timeout", type=float, default=120, help="seconds that one run may take")
     parser.add_argument("--fresh", action="store_true", help="forget what was done before")
-    parser.add_argument("--threads", type=int, nargs="*", help="only these numbers of threads")
+    parser.add_argument("--threads", help="only these numbers of threads: 2,16")
     parser.add_argument("--build", choices=("plain", "verify"), help="only this build")
     parser.add_argument("--all", action="store_true", help="all programs, not only those with racing accesses")
     parser.add_argument("names", nargs="*", help="only these programs")
@@ -258,10 +258,10 @@ def main():
     for name in names:
         source = os.path.join(PROGRAMS, name + (".c" if os.path.exists(os.path.join(PROGRAMS, name + ".c")) else ".cpp"))
         threads = [int(t) for t in said(source, "SOAK")]
-        if options.quick:
+        if options.quick and not options.threads:
             threads = threads[:2]
         for t in threads:
-            if options.threads and t not in options.threads:
+            if options.threads and str(t) not in options.threads.split(","):
                 continue
             for build in ("plain", "verify"):
                 if options.build in (None, build):

@@ -15,10 +15,14 @@ static _Atomic _Bool t[2];
 static struct { char pad; uint32_t x; } __attribute__((packed)) odd;
 static volatile uint32_t plain[4];
 
+/* The orders that a load and a store may have. */
+#define LOADS(o) (o == memory_order_release || o == memory_order_acq_rel ? memory_order_acquire : o)
+#define STORES(o) (o == memory_order_acquire || o == memory_order_acq_rel ? memory_order_release : o)
+
 #define KINDS(v, o)                                                                                                    \
     switch ((r >> 6) % 12) {                                                                                           \
-    case 0: h = mix(h, atomic_load_explicit(&v, o == memory_order_release || o == memory_order_acq_rel ? memory_order_acquire : o)); break; \
-    case 1: atomic_store_explicit(&v, h, o == memory_order_acquire || o == memory_order_acq_rel || o == memory_order_consume ? memory_order_release : o); break; \
+    case 0: h = mix(h, atomic_load_explicit(&v, LOADS(o))); break;                                                     \
+    case 1: atomic_store_explicit(&v, h, STORES(o)); break;                                                            \
     case 2: h = mix(h, atomic_exchange_explicit(&v, h, o)); break;                                                     \
     case 3: h = mix(h, atomic_fetch_add_explicit(&v, 3, o)); break;                                                    \
     case 4: h = mix(h, atomic_fetch_sub_explicit(&v, h, o)); break;                                                    \
@@ -66,7 +70,10 @@ static uint64_t cook(int me) {
             break;
         }
         case 6: h = mix(h, (uint64_t)atomic_exchange(&t[k], h & 1)); break;
-        case 7: h = mix(h, __sync_fetch_and_add(&plain[k], 1) + __sync_lock_test_and_set(&plain[2], r)), __sync_lock_release(&plain[3]); break;
+        case 7:
+            h = mix(h, __sync_fetch_and_add(&plain[k], 1) + __sync_lock_test_and_set(&plain[2], r));
+            __sync_lock_release(&plain[3]);
+            break;
         default:
             plain[k] = (uint32_t)h;
             atomic_thread_fence(r & 64 ? memory_order_seq_cst : memory_order_acq_rel);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the test programs share: arguments, hashing, and starting threads together.
  *
- * A program is called as PROGRAM [THREADS [ROUNDS|xN]]. Each thread folds everything that it saw into a hash; the program
+ * A program is called as PROGRAM [THREADS [ROUNDS|xN]]. Each thread folds all that it saw into a hash; the program
  * prints the hash of all of them, so that a single different value in a replay shows in the output. With -DSAFE the
  * sections between ENTER and LEAVE are under one mutex: the race-free twin, whose output still depends on the order in
  * which the threads got the mutex. */
@@ -35,7 +35,7 @@ static pthread_mutex_t big_lock = PTHREAD_MUTEX_INITIALIZER;
 #define LEAVE() ((void)0)
 #endif
 
-/* Without a second argument the work in all stays about the same however many threads there are; xN gives N times that. */
+/* Without a second argument the work in all stays about the same however many threads there are; xN: N times that. */
 UNUSED static void args(int argc, char **argv, int default_threads, long default_rounds) {
     threads = argc > 1 ? atoi(argv[1]) : default_threads;
     if (threads < 1) threads = 1;

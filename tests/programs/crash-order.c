@@ -1,4 +1,4 @@
-/* Proves: a crash that needs a certain order of threads is recorded when it happens and then happens in every replay. */
+/* Proves: a crash that needs a certain order of threads, once recorded, happens in every replay. */
 // RUN: %rr %s %t -r 4
 // STATUS: 0 139
 // SOAK: 2 4

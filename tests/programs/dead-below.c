@@ -1,4 +1,4 @@
-/* Proves: what an operation leaves below the stack pointer is the same in record and replay, one operation at a time. */
+/* Proves: what an operation leaves below the stack pointer is the same in record and replay, one by one. */
 // RUN: %rr %s %t
 // SOAK: 2 4
 #include "common.h"

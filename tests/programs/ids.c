@@ -48,6 +48,6 @@ int main(int argc, char **argv) {
            u.sysname, host, (unsigned long)r.rlim_cur, sysconf(_SC_NPROCESSORS_ONLN), CPU_COUNT(&set),
            sysconf(_SC_PAGESIZE), cwd);
     for (char **e = environ; *e; e++)
-        if (strncmp(*e, "WEFT", 4) == 0) printf("seen: %s\n", *e); /* the runtime's own variables are not the program's */
+        if (strncmp(*e, "WEFT", 4) == 0) printf("seen: %s\n", *e); /* the runtime's own, not the program's */
     return finish(together(cook));
 }

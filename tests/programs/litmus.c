@@ -1,4 +1,4 @@
-/* Proves: the classic litmus shapes (store buffering, message passing, load buffering, IRIW) replay with their outcomes. */
+/* Proves: litmus shapes (store buffering, message passing, load buffering, IRIW) replay with their outcomes. */
 // RUN: %rr %s %t
 // SOAK: 4
 #include "common.h"

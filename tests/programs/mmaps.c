@@ -28,7 +28,11 @@ static uint64_t cook(int me) {
             h = mix(h, p[0] + pot[(r >> 3) % 4]);
             mprotect(p, 4096, PROT_READ | PROT_WRITE);
         }
-        if (r % 7 == 0) madvise(p, 4096, MADV_DONTNEED), h = mix(h, p[0]), p[1] = (unsigned char)(r % 3 ? n / 4096 : 2 * n / 4096);
+        if (r % 7 == 0) {
+            madvise(p, 4096, MADV_DONTNEED);
+            h = mix(h, p[0]);
+            p[1] = (unsigned char)(r % 3 ? n / 4096 : 2 * n / 4096);
+        }
         /* Another thread takes it, reads it and unmaps it. */
         p = __atomic_exchange_n(&shelf[(r >> 12) % 8], p, __ATOMIC_SEQ_CST);
         if (p) {

@@ -13,7 +13,9 @@ static uint8_t pot[3 * 4096] __attribute__((aligned(4096)));
 #define AT(type, k) ((volatile struct type *)(pot + (k)))->v
 
 /* Places just before a line's end; every fourth is also a page's end. */
-static uint32_t place(uint32_t r) { return (r & 3 ? 64 * (1 + (r >> 2) % 6) : 4096 * (1 + (r >> 2) % 2)) - 1 - (r >> 8) % 15; }
+static uint32_t place(uint32_t r) {
+    return (r & 3 ? 64 * (1 + (r >> 2) % 6) : 4096 * (1 + (r >> 2) % 2)) - 1 - (r >> 8) % 15;
+}
 
 static uint64_t cook(int me) {
     uint64_t s = seed_of(me), h = s;

@@ -222,9 +222,10 @@ struct weft_entry {
 };
 
 /* A memory access, of an instruction or of an external function. */
+enum { WEFT_NOT_ASKED = -1 };
 struct weft_access {
     LLVMValueRef inst;
-    int32_t which;
+    int32_t which; /* WEFT_NOT_ASKED: it counts, but is no access of its own */
     uint32_t function;
     uint32_t node;
     int64_t size; /* bytes, WEFT_TO_END or WEFT_WHOLE */

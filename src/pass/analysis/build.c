@@ -506,10 +506,11 @@ struct wrapper {
     int32_t a, b;         /* parameters that are the size, as in size_arguments */
     LLVMValueRef *other;  /* results that do not come from the allocation */
     uint32_t others, other_room;
+    int clears; /* it writes the memory before it returns it */
 };
 
 /* Is the value returned, compared, cleared, and nothing else? Values that it flows into are added to the list. */
-static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max) {
+static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max, int *clears) {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
         if (!LLVMIsAInstruction(user))
@@ -530,7 +531,7 @@ static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max) {
             if (*n == max)
                 return 0;
             list[(*n)++] = user;
-            if (!only_returned(user, list, n, max))
+            if (!only_returned(user, list, n, max, clears))
                 return 0;
             break;
         }
@@ -538,6 +539,7 @@ static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max) {
             const char *name = weft__ir_name(weft__ir_callee(user));
             if (strncmp(name, "llvm.memset.", 12) && strncmp(name, "llvm.assume", 11) && strncmp(name, "llvm.dbg.", 9))
                 return 0;
+            *clears |= !strncmp(name, "llvm.memset.", 12);
             break;
         }
         default:
@@ -550,7 +552,7 @@ static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max) {
 static uint32_t find_wrapper(struct weft_points *p, uint32_t function);
 
 /* If v is what an allocator returned, the arguments that are the size. */
-static int is_allocation(struct weft_points *p, LLVMValueRef v, LLVMValueRef *a, LLVMValueRef *b) {
+static int is_allocation(struct weft_points *p, LLVMValueRef v, LLVMValueRef *a, LLVMValueRef *b, int *clears) {
     *a = *b = NULL;
     if (!LLVMIsAInstruction(v) || !weft__ir_is_call(v))
         return 0;
@@ -564,6 +566,7 @@ static int is_allocation(struct weft_points *p, LLVMValueRef v, LLVMValueRef *a,
         if (!w || p->wrapper[w - 1].others)
             return 0;
         x = p->wrapper[w - 1].a, y = p->wrapper[w - 1].b;
+        *clears |= p->wrapper[w - 1].clears;
     } else {
         const struct weft_external *ext = weft__external(weft__ir_name(callee));
         if (!ext || !weft__external_has(ext, WEFT_EFF_FRESH) || weft__external_has(ext, WEFT_EFF_INTO))
@@ -621,10 +624,10 @@ static uint32_t find_wrapper(struct weft_points *p, uint32_t function) {
                 if (!seen && ok)
                     list[n++] = e;
             }
-        } else if (is_allocation(p, v, &x, &y)) {
+        } else if (is_allocation(p, v, &x, &y, &w.clears)) {
             LLVMValueRef flow[MAX];
             int flows = 0;
-            ok &= only_returned(v, flow, &flows, MAX);
+            ok &= only_returned(v, flow, &flows, MAX, &w.clears);
             site[sites++] = v;
             int a = parameter_of(fn, x), b = parameter_of(fn, y);
             if (allocations++ && (a != w.a || b != w.b))
@@ -650,7 +653,7 @@ static uint32_t find_wrapper(struct weft_points *p, uint32_t function) {
 }
 
 /* The result of a direct call of such a function. */
-static void build_allocation(struct weft_points *p, LLVMValueRef call, const struct wrapper *w) {
+static void build_allocation(struct weft_points *p, LLVMValueRef call, uint32_t caller, const struct wrapper *w) {
     int64_t size = -1;
     uint32_t stride = 0;
     int n = (int)LLVMGetNumArgOperands(call);
@@ -658,7 +661,13 @@ static void build_allocation(struct weft_points *p, LLVMValueRef call, const str
         shape_of_array(LLVMGetArgOperand(call, (unsigned)w->a), LLVMGetArgOperand(call, (unsigned)w->b), &size, &stride);
     else if (w->a >= 0 && w->b < 0 && w->a < n)
         shape_of(LLVMGetArgOperand(call, (unsigned)w->a), &size, &stride);
-    weft__points_add(p, node_of(p, call), heap_object(p, call, size, stride));
+    uint32_t fresh = heap_object(p, call, size, stride);
+    weft__points_add(p, node_of(p, call), fresh);
+    if (w->clears) {
+        uint32_t t = weft__points_new_node(p);
+        weft__points_add(p, t, fresh);
+        add_access(p, call, WEFT_NOT_ASKED, caller, t, WEFT_WHOLE, 0, 1, 0);
+    }
     for (uint32_t i = 0; i < w->others; i++)
         weft__points_copy(p, node_of(p, w->other[i]), node_of(p, call));
 }
@@ -937,7 +946,7 @@ static void link_call(struct weft_points *p, uint32_t call, uint32_t function, i
     }
     uint32_t result = node_of(p, inst), w = direct && result ? find_wrapper(p, function) : 0;
     if (w)
-        build_allocation(p, inst, &p->wrapper[w - 1]);
+        build_allocation(p, inst, f->call[call].caller, &p->wrapper[w - 1]);
     else if (result && p->ret[function] && (direct || passes(LLVMGetReturnType(LLVMGlobalGetValueType(fn)), LLVMTypeOf(inst))))
         weft__points_copy(p, p->ret[function], result);
 }

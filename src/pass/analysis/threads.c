@@ -531,6 +531,8 @@ static void classify(struct threads *t) {
     for (size_t i = 0; i < p->accesses; i++) {
         const struct weft_access *a = &p->access[i];
         enum weft_why why;
+        if (a->which == WEFT_NOT_ASKED)
+            continue;
         if (!t->mask[a->function]) {
             why = WEFT_WHY_UNREACHABLE;
         } else {
