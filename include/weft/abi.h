@@ -57,10 +57,12 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
 
 /* ---- entries from instrumented code -------------------------------------------------------------------------------
  * Cold entries are jumped to, not called: the address to come back to is in rax, nothing is written to the program's
- * stack, and every register but rax and the flags is preserved. rdi and rsi carry the operands.
+ * stack, and every register but rax and the flags is preserved. The operands of a miss go through tls.saved[9] and [10], so
+ * that the compiler has no reason to move anything out of its registers, or to the stack, only where a check misses; those
+ * of the others are in rdi and rsi.
  *
  *   __weft_tick_cold    clock has reached limit
- *   __weft_miss         rdi: address; rsi: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
+ *   __weft_miss         saved[9]: address; saved[10]: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
  *                       When it returns, the access may be done; what it had to lock is released at the thread's next
  *                       tick or miss.
  *   __weft_verify       rdi: address; rsi: WEFT_ACC_* | size; after the access, in verify builds only

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Entries from instrumented code and from callers of wrapped functions: they leave the program's stack alone.
  *
- * Cold entries (weft/abi.h) are jumped to with the way back in rax. They may use rax and r11; all else is preserved,
+ * Cold entries (weft/abi.h) are jumped to with the way back in rax. They may use rax; all else is preserved,
  * vector registers too, since the C code behind them is compiled without. Wrapped functions are ordinary functions whose
  * body runs on the runtime's stack.
  *
@@ -16,23 +16,28 @@
 #define RT_SP 24
 #define SELF 32
 #define SAVED 40
+#define OPERAND 112 /* saved[9], saved[10]: address and access of a miss */
+#define SCRATCH 0x50 /* a word of the thread control block that libc keeps for transactional memory: needs no base register */
 #define CANCEL 56 /* saved[2]: the thread is cancelled (cancel.c) */
 
         .text
 
 /* Switch to the runtime's stack, save what C may change, call \fn(rdi, rsi, site), and go back. */
-.macro COLD name, fn
+.macro COLD name, fn, operands=0
         .globl \name
         .type \name, @function
         .p2align 4
 \name:
+        movq %r11, %fs:SCRATCH
         movq __weft_tls@GOTTPOFF(%rip), %r11
         cmpq $0, %fs:RT_SP(%r11)
         je 3f
         movq %rsp, %fs:SAVED(%r11)
         movq %fs:RT_SP(%r11), %rsp
         incl %fs:DEPTH(%r11)
-2:      pushq %rax
+2:      pushq %fs:SCRATCH
+        pushq %fs:SCRATCH
+        pushq %rax
         pushq %rcx
         pushq %rdx
         pushq %rsi
@@ -40,6 +45,10 @@
         pushq %r8
         pushq %r9
         pushq %r10
+        .if \operands
+        movq %fs:OPERAND(%r11), %rdi
+        movl %fs:OPERAND+8(%r11), %esi
+        .endif
         movq %rax, %rdx
         cld
         call \fn
@@ -51,11 +60,13 @@
         popq %rdx
         popq %rcx
         popq %rax
+        popq %fs:SCRATCH
         movq __weft_tls@GOTTPOFF(%rip), %r11
         decl %fs:DEPTH(%r11)
         movq %fs:SAVED(%r11), %rsp
         cmpq $0, %fs:CANCEL(%r11)
         jne 5f
+        movq %fs:SCRATCH, %r11
         jmp *%rax
         /* Cancelled at a tick: leaves from here. */
 5:      movq $0, %fs:CANCEL(%r11)
@@ -65,6 +76,7 @@
 3:      cmpl $0, weft__mode(%rip)
         jne 4f
         movq $-1, %fs:LIMIT(%r11)
+        movq %fs:SCRATCH, %r11
         jmp *%rax
 4:      movq %rsp, %fs:SAVED(%r11)
         subq $256, %rsp
@@ -75,7 +87,7 @@
 .endm
 
         COLD __weft_tick_cold, weft__enter_tick
-        COLD __weft_miss, weft__enter_miss
+        COLD __weft_miss, weft__enter_miss, 1
         COLD __weft_verify, weft__enter_verify
         COLD __weft_come_in, weft__enter_come_in
         COLD __weft_go_out, weft__enter_go_out

@@ -131,8 +131,9 @@ static void check(struct rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n,
     LLVMMetadataRef dl = LLVMInstructionGetDebugLoc(before);
     at(r, cold);
     LLVMSetCurrentDebugLocation2(r->b, dl);
-    LLVMValueRef a[2] = {p, i64c(r, n | flags)};
-    LLVMBuildCall2(r->b, r->cold2_t, r->miss, a, 2, "");
+    LLVMValueRef a[2] = {p, LLVMConstInt(r->i32, n | flags, 0)};
+    LLVMTypeRef in[2] = {r->ptr, r->i32};
+    LLVMBuildCall2(r->b, LLVMFunctionType(r->vd, in, 2, 0), r->miss, a, 2, "");
     at(r, before);
     LLVMBuildCall2(r->b, r->barrier_t, r->barrier, NULL, 0, "");
     r->s->checks++;
@@ -977,10 +978,16 @@ void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct wef
     r.cold2_t = LLVMFunctionType(r.vd, p2, 2, 0);
     const char *c0 = "~{rax},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
     const char *c2 = "{rdi},{rsi},~{rax},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
-    r.tick_cold = asm_jump(&r, "__weft_tick_cold", r.cold_t, c0, "\n\tmovq __weft_tls@GOTTPOFF(%rip), %r11\n\tmovq %fs:(%r11), %rax");
+    const char *rax_only = "~{rax},~{memory},~{dirflag},~{fpsr},~{flags}";
+    r.tick_cold = asm_jump(&r, "__weft_tick_cold", r.cold_t, rax_only, "\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %fs:(%rax), %rax");
     r.come_in = asm_jump(&r, "__weft_come_in", r.cold_t, c0, "");
     r.go_out = asm_jump(&r, "__weft_go_out", r.cold_t, c0, "");
-    r.miss = asm_jump(&r, "__weft_miss", r.cold2_t, c2, "\n\txorl %eax, %eax");
+    /* Address and access go through tls.saved[9] and [10] (abi.h). */
+    static const char miss[] = "movq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq $0, %fs:112(%rax)\n\tmovl $1, %fs:120(%rax)\n\t"
+                               "leaq 777f(%rip), %rax\n\tjmpq *__weft_miss@GOTPCREL(%rip)\n777:\n\txorl %eax, %eax";
+    static const char miss_c[] = "r,i,~{rax},~{memory},~{dirflag},~{fpsr},~{flags}";
+    LLVMTypeRef miss_in[2] = {r.ptr, r.i32};
+    r.miss = LLVMGetInlineAsm(LLVMFunctionType(r.vd, miss_in, 2, 0), miss, sizeof miss - 1, miss_c, sizeof miss_c - 1, 1, 0, LLVMInlineAsmDialectATT, 0);
     r.verify = asm_jump(&r, "__weft_verify", r.cold2_t, c2, "");
     r.barrier_t = r.cold_t;
     r.barrier = LLVMGetInlineAsm(r.cold_t, "", 0, "~{memory}", 9, 1, 0, LLVMInlineAsmDialectATT, 0);
