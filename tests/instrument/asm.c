@@ -10,7 +10,7 @@
 #include <x86intrin.h>
 
 // CHECK-LABEL: @add(
-// CHECK: __weft_miss{{.*}}(ptr %p, i64 16777220)
+// CHECK: __weft_miss{{.*}}(ptr %p, i32 16777220)
 // CHECK: call void asm sideeffect "", "~{memory}"()
 // CHECK-NEXT: asm sideeffect "lock; xaddl
 uint32_t add(uint32_t *p, uint32_t x) {
@@ -40,7 +40,7 @@ void fences(void) {
 void hidden(int *p) { __asm__ volatile("incl (%0)" : : "r"(p) : "memory"); }
 
 // CHECK-LABEL: @jumping(
-// CHECK: __weft_miss{{.*}}(ptr %p, i64 4)
+// CHECK: __weft_miss{{.*}}(ptr %p, i32 4)
 // CHECK: callbr void asm
 int jumping(int *p) {
     __asm__ goto("cmpl $0, %0; je %l1" : : "m"(*p) : "cc" : zero);
