@@ -104,6 +104,7 @@ enum weft_effect_kind {
     WEFT_EFF_COPY = 'd',     /* dN:M      what is written at argument N may contain pointers read at argument M */
     WEFT_EFF_KEEP = 'e',     /* eN        argument N is kept: anybody may use it later */
     WEFT_EFF_TOUCH = 'x',    /* xN        reads and writes all that can be reached from argument N, and calls what it finds */
+    WEFT_EFF_ALONE = 'i',    /* iN        like x, but no pointer passes between it and other arguments */
     WEFT_EFF_REACH = 'R',    /* RN        reads all that can be reached from argument N */
     WEFT_EFF_INTO = 'p',     /* pN        returns a pointer into what argument N points to */
     WEFT_EFF_FRESH = 'f',    /* f         returns fresh memory */

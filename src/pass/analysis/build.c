@@ -506,11 +506,10 @@ struct wrapper {
     int32_t a, b;         /* parameters that are the size, as in size_arguments */
     LLVMValueRef *other;  /* results that do not come from the allocation */
     uint32_t others, other_room;
-    int clears; /* it writes the memory before it returns it */
 };
 
 /* Is the value returned, compared, cleared, and nothing else? Values that it flows into are added to the list. */
-static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max, int *clears) {
+static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max) {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
         if (!LLVMIsAInstruction(user))
@@ -531,7 +530,7 @@ static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max, in
             if (*n == max)
                 return 0;
             list[(*n)++] = user;
-            if (!only_returned(user, list, n, max, clears))
+            if (!only_returned(user, list, n, max))
                 return 0;
             break;
         }
@@ -539,7 +538,6 @@ static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max, in
             const char *name = weft__ir_name(weft__ir_callee(user));
             if (strncmp(name, "llvm.memset.", 12) && strncmp(name, "llvm.assume", 11) && strncmp(name, "llvm.dbg.", 9))
                 return 0;
-            *clears |= !strncmp(name, "llvm.memset.", 12);
             break;
         }
         default:
@@ -552,7 +550,7 @@ static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max, in
 static uint32_t find_wrapper(struct weft_points *p, uint32_t function);
 
 /* If v is what an allocator returned, the arguments that are the size. */
-static int is_allocation(struct weft_points *p, LLVMValueRef v, LLVMValueRef *a, LLVMValueRef *b, int *clears) {
+static int is_allocation(struct weft_points *p, LLVMValueRef v, LLVMValueRef *a, LLVMValueRef *b) {
     *a = *b = NULL;
     if (!LLVMIsAInstruction(v) || !weft__ir_is_call(v))
         return 0;
@@ -566,7 +564,6 @@ static int is_allocation(struct weft_points *p, LLVMValueRef v, LLVMValueRef *a,
         if (!w || p->wrapper[w - 1].others)
             return 0;
         x = p->wrapper[w - 1].a, y = p->wrapper[w - 1].b;
-        *clears |= p->wrapper[w - 1].clears;
     } else {
         const struct weft_external *ext = weft__external(weft__ir_name(callee));
         if (!ext || !weft__external_has(ext, WEFT_EFF_FRESH) || weft__external_has(ext, WEFT_EFF_INTO))
@@ -624,10 +621,10 @@ static uint32_t find_wrapper(struct weft_points *p, uint32_t function) {
                 if (!seen && ok)
                     list[n++] = e;
             }
-        } else if (is_allocation(p, v, &x, &y, &w.clears)) {
+        } else if (is_allocation(p, v, &x, &y)) {
             LLVMValueRef flow[MAX];
             int flows = 0;
-            ok &= only_returned(v, flow, &flows, MAX, &w.clears);
+            ok &= only_returned(v, flow, &flows, MAX);
             site[sites++] = v;
             int a = parameter_of(fn, x), b = parameter_of(fn, y);
             if (allocations++ && (a != w.a || b != w.b))
@@ -652,6 +649,13 @@ static uint32_t find_wrapper(struct weft_points *p, uint32_t function) {
     return p->wrappers;
 }
 
+/* Whoever allocates memory writes it (calloc, strdup), or leaves in it what was there. */
+static void born(struct weft_points *p, LLVMValueRef inst, uint32_t function, uint32_t location) {
+    uint32_t t = weft__points_new_node(p);
+    weft__points_add(p, t, location);
+    add_access(p, inst, WEFT_NOT_ASKED, function, t, WEFT_WHOLE, 0, 1, 0);
+}
+
 /* The result of a direct call of such a function. */
 static void build_allocation(struct weft_points *p, LLVMValueRef call, uint32_t caller, const struct wrapper *w) {
     int64_t size = -1;
@@ -663,11 +667,7 @@ static void build_allocation(struct weft_points *p, LLVMValueRef call, uint32_t 
         shape_of(LLVMGetArgOperand(call, (unsigned)w->a), &size, &stride);
     uint32_t fresh = heap_object(p, call, size, stride);
     weft__points_add(p, node_of(p, call), fresh);
-    if (w->clears) {
-        uint32_t t = weft__points_new_node(p);
-        weft__points_add(p, t, fresh);
-        add_access(p, call, WEFT_NOT_ASKED, caller, t, WEFT_WHOLE, 0, 1, 0);
-    }
+    born(p, call, caller, fresh);
     for (uint32_t i = 0; i < w->others; i++)
         weft__points_copy(p, node_of(p, w->other[i]), node_of(p, call));
 }
@@ -707,6 +707,8 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
     int input = weft__external_has(ext, WEFT_EFF_INPUT), output = weft__external_has(ext, WEFT_EFF_OUTPUT);
     int returns = 0;
 
+    if (c)
+        c->resolved = 1;
     if (c && ext->class == WEFT_EXT_OUT)
         c->out = 1;
     for (unsigned i = 0; i < ext->count; i++) {
@@ -763,6 +765,16 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
             if (a)
                 add_access(p, inst, e->arg, caller, touched, limit, 1, 1, 1);
             break;
+        case WEFT_EFF_ALONE:
+            if (a) {
+                uint32_t t = weft__points_new_node(p);
+                weft__points_copy(p, a, t);
+                weft__points_load(p, t, 0, WEFT_WHOLE, t);
+                weft__points_store(p, t, 0, WEFT_WHOLE, t);
+                weft__points_add(p, t, direct ? heap_object(p, inst, -1, 0) : made_by(p, inst, ext));
+                add_access(p, inst, e->arg, caller, t, WEFT_WHOLE, 1, 1, 1);
+            }
+            break;
         case WEFT_EFF_REACH:
             if (a)
                 add_access(p, inst, e->arg, caller, reached, WEFT_WHOLE, 1, 0, 1);
@@ -797,8 +809,10 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
             break;
         case WEFT_EFF_FRESH:
             returns = 1;
-            if (result)
-                weft__points_add(p, result, fresh);
+            if (!result)
+                break;
+            weft__points_add(p, result, fresh);
+            born(p, inst, caller, fresh);
             break;
         case WEFT_EFF_GLOBAL:
             returns = 1;
@@ -873,6 +887,8 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
                 uint32_t t = weft__points_new_node(p);
                 weft__points_add(p, t, e->kind == WEFT_EFF_LIBPTR ? p->loc_unknown : direct ? heap_object(p, inst, -1, 0) : made_by(p, inst, ext));
                 weft__points_store(p, a, 0, e->kind == WEFT_EFF_MAKES ? 8 : WEFT_TO_END, t);
+                if (e->kind == WEFT_EFF_MAKES)
+                    add_access(p, inst, WEFT_NOT_ASKED, caller, t, WEFT_WHOLE, 0, 1, 0);
             }
             break;
         case WEFT_EFF_POINTS:
@@ -1056,6 +1072,25 @@ static void build_intrinsic(struct weft_points *p, LLVMValueRef inst, LLVMValueR
         struct weft_gep g = {.fixed = -4096, .part = {{1, 4097, 0}}};
         if (result && arg_of(p, inst, 0))
             weft__points_shift(p, arg_of(p, inst, 0), g, result);
+        return;
+    }
+    if (starts_with(name, "x86.")) { /* loads, stores, gathers of vectors: anything between memory and values */
+        for (unsigned a = 0; a < args; a++) {
+            LLVMTypeRef type = LLVMTypeOf(LLVMGetArgOperand(inst, a));
+            while (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+                type = LLVMGetElementType(type);
+            if (LLVMGetTypeKind(type) == LLVMPointerTypeKind) {
+                uint32_t at = arg_of(p, inst, (int)a);
+                if (result)
+                    weft__points_load(p, at, 0, WEFT_WHOLE, result);
+                for (unsigned b = 0; b < args; b++)
+                    if (b != a)
+                        weft__points_store(p, at, 0, WEFT_WHOLE, arg_of(p, inst, (int)b));
+                add_access(p, inst, (int)a, caller, at, WEFT_WHOLE, 1, 1, 0);
+            }
+            if (result)
+                blur(p, arg_of(p, inst, (int)a), result);
+        }
         return;
     }
     const struct weft_external *ext = weft__external(weft__ir_name(fn));

@@ -134,6 +134,7 @@ static int parse_effect(const char **s, struct weft_effect *e) {
         (*s)++;
         return small(s, &e->arg2);
     case WEFT_EFF_KEEP:
+    case WEFT_EFF_ALONE:
     case WEFT_EFF_SETOWN:
     case WEFT_EFF_ENDOWN:
     case WEFT_EFF_HANDLER:

@@ -44,6 +44,12 @@ void weft__facts_note_unknown(struct weft_facts *f, const char *name) {
 
 int weft__facts_is_runtime(const char *name) { return !strncmp(name, "__weft_", 7); }
 
+/* Of an inline function that is available externally, the copy elsewhere is called. */
+static int is_defined(LLVMValueRef fn) {
+    return !LLVMIsDeclaration(fn) && LLVMGetLinkage(fn) != LLVMAvailableExternallyLinkage &&
+           !weft__facts_is_runtime(weft__ir_name(fn));
+}
+
 static void list_functions(struct weft_facts *f) {
     uint32_t room = 0;
     for (LLVMValueRef fn = LLVMGetFirstFunction(f->module); fn; fn = LLVMGetNextFunction(fn)) {
@@ -51,7 +57,7 @@ static void list_functions(struct weft_facts *f) {
             continue;
         WEFT_GROW(f->function, f->functions, room);
         f->function[f->functions] =
-            (struct weft_function){.fn = fn, .defined = !LLVMIsDeclaration(fn) && !weft__facts_is_runtime(weft__ir_name(fn))};
+            (struct weft_function){.fn = fn, .defined = is_defined(fn)};
         *weft__map_at(&f->function_of, weft__key(fn)) = ++f->functions;
     }
 }
@@ -131,7 +137,7 @@ static int call_touches(struct weft_facts *f, LLVMValueRef call, unsigned arg) {
         return 1;
     if (!LLVMIsAFunction(callee))
         return 1;
-    if (!LLVMIsDeclaration(callee))
+    if (is_defined(callee))
         return f->opt.shared_library && !weft__ir_is_local(callee);
     const char *name = weft__ir_name(callee);
     if (weft__facts_is_runtime(name))
@@ -221,6 +227,15 @@ static void precise(struct weft_facts *f) {
             c->target = (uint32_t)f->targets;
         c->targets++;
         f->target[f->targets++] = (uint32_t)p->pair[i];
+    }
+    for (size_t i = 0; i < f->calls; i++) {
+        LLVMValueRef callee = weft__ir_callee(f->call[i].inst);
+        if (f->call[i].targets || LLVMIsAFunction(callee) || LLVMIsAInlineAsm(callee) || f->call[i].resolved)
+            continue;
+        /* Through a pointer that nobody sets. It will not happen; if it does, it is no function of ours. */
+        f->call[i].out = 1;
+        f->call[i].target = (uint32_t)f->targets;
+        add_target(f, &f->call[i], f->node_unknown);
     }
     for (uint32_t o = 0; o < p->objects; o++)
         if (p->object[o].kind == WEFT_OBJ_FUNCTION && p->object[o].exposed && p->object[o].function != UINT32_MAX &&
