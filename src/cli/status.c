@@ -2,10 +2,8 @@
 /* How programs end, in words, and ending in the same way. */
 #include "cli/cli.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
