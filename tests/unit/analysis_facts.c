@@ -67,17 +67,14 @@ static int print(int argc, char **argv) {
         }
         LLVMContextRef context = LLVMContextCreate();
         LLVMModuleRef module = read_module(context, argv[i]);
-        if (!module)
-            return 2;
+        if (!module) return 2;
         struct weft_facts *facts = weft__facts_new(module, &o);
         struct weft_facts_counts c;
-        if (!quiet)
-            weft__facts_print(facts, stdout);
+        if (!quiet) weft__facts_print(facts, stdout);
         weft__facts_count(facts, &c);
         printf("%s: %zu accesses:", argv[i], c.accesses);
         for (int w = 0; w < WEFT_WHY_COUNT; w++)
-            if (c.by[w])
-                printf(" %s %zu", weft__why_name((enum weft_why)w), c.by[w]);
+            if (c.by[w]) printf(" %s %zu", weft__why_name((enum weft_why)w), c.by[w]);
         printf("; %zu objects %zu locations %zu nodes %zu constraints %.2fs\n", c.objects, c.locations, c.nodes,
                c.constraints, c.seconds);
         for (size_t k = 0; weft__facts_unknown(facts, k); k++)
@@ -110,11 +107,9 @@ static int check(const char *path) {
         return 1;
     }
     while (getline(&line, &room, f) >= 0) {
-        if (strncmp(line, "; OPTIONS:", 10))
-            continue;
+        if (strncmp(line, "; OPTIONS:", 10)) continue;
         for (char *w = strtok(line + 10, " \n"); w; w = strtok(NULL, " \n"))
-            if (set_option(&o, w, path) < 0)
-                bad = 1;
+            if (set_option(&o, w, path) < 0) bad = 1;
     }
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef module = read_module(context, path);
@@ -131,8 +126,7 @@ static int check(const char *path) {
     rewind(f);
     while (getline(&line, &room, f) >= 0) {
         int reject = !strncmp(line, "; REJECT: ", 10), unknown = !strncmp(line, "; UNKNOWN: ", 11);
-        if (strncmp(line, "; EXPECT: ", 10) && !reject && !unknown)
-            continue;
+        if (strncmp(line, "; EXPECT: ", 10) && !reject && !unknown) continue;
         expects++;
         char *s = line + 10 + unknown;
         size_t n = strcspn(s, "\n");
@@ -144,8 +138,7 @@ static int check(const char *path) {
             for (size_t k = 0; weft__facts_unknown(facts, k); k++)
                 here |= !strcmp(weft__facts_unknown(facts, k), s);
             unknowns++;
-            if (!here)
-                bad = 1, fprintf(stderr, "%s: not reported as unknown: %s\n", path, s);
+            if (!here) bad = 1, fprintf(stderr, "%s: not reported as unknown: %s\n", path, s);
             continue;
         }
         char *times = strrchr(s, ' ');
@@ -155,15 +148,14 @@ static int check(const char *path) {
         size_t found = count_lines(text, s, n);
         if (reject ? found != 0 : want ? found != want : found == 0) {
             bad = 1;
-            fprintf(stderr, "%s: %s (%zu found): %s\n", path, reject ? "there, but should not be" : "not there", found, s);
+            fprintf(stderr, "%s: %s (%zu found): %s\n", path, reject ? "there, but should not be" : "not there", found,
+                    s);
         }
     }
     if (unknowns && weft__facts_unknown(facts, (size_t)unknowns))
         bad = 1, fprintf(stderr, "%s: more is unknown: %s\n", path, weft__facts_unknown(facts, (size_t)unknowns));
-    if (!expects)
-        bad = 1, fprintf(stderr, "%s: expects nothing\n", path);
-    if (bad)
-        fprintf(stderr, "---- facts of %s\n%s----\n", path, text);
+    if (!expects) bad = 1, fprintf(stderr, "%s: expects nothing\n", path);
+    if (bad) fprintf(stderr, "---- facts of %s\n%s----\n", path, text);
     weft__facts_free(facts);
     LLVMDisposeModule(module);
     LLVMContextDispose(context);
@@ -174,8 +166,7 @@ static int check(const char *path) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1 && !strcmp(argv[1], "--print"))
-        return print(argc - 2, argv + 2);
+    if (argc > 1 && !strcmp(argv[1], "--print")) return print(argc - 2, argv + 2);
     int failed = 0;
     char err[300];
     if (weft__externals_check(err, sizeof err) < 0) {

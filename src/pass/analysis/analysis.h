@@ -15,19 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- util.c ------------------------------------------------------------------------------------------------------------ */
+/* ---- util.c ---------------------------------------------------------------------------------------------------- */
 
 void *weft__an_alloc(void *old, size_t count, size_t size);
-#define WEFT_GROW(array, count, room)                                                                                        \
-    do {                                                                                                                     \
-        if ((count) == (room))                                                                                               \
-            (array) = weft__an_alloc((array), (room) = (room) ? 2 * (room) : 8, sizeof *(array));                            \
+#define WEFT_GROW(array, count, room)                                                                                  \
+    do {                                                                                                               \
+        if ((count) == (room)) (array) = weft__an_alloc((array), (room) = (room) ? 2 * (room) : 8, sizeof *(array));   \
     } while (0)
 
-#define WEFT_CHECK(cond)                                                                                                     \
-    do {                                                                                                                     \
-        if (!(cond))                                                                                                         \
-            weft__an_die(__FILE__, __LINE__, #cond);                                                                         \
+#define WEFT_CHECK(cond)                                                                                               \
+    do {                                                                                                               \
+        if (!(cond)) weft__an_die(__FILE__, __LINE__, #cond);                                                          \
     } while (0)
 _Noreturn void weft__an_die(const char *file, int line, const char *what);
 
@@ -37,10 +35,12 @@ struct weft_map {
     uint32_t *value;
     size_t count, room;
 };
-uint32_t *weft__map_at(struct weft_map *map, uint64_t key);              /* inserts 0 */
-uint32_t *weft__map_find(const struct weft_map *map, uint64_t key);      /* NULL: not there */
+uint32_t *weft__map_at(struct weft_map *map, uint64_t key);         /* inserts 0 */
+uint32_t *weft__map_find(const struct weft_map *map, uint64_t key); /* NULL: not there */
 void weft__map_fini(struct weft_map *map);
-static inline uint64_t weft__key(const void *p) { return (uint64_t)(uintptr_t)p; }
+static inline uint64_t weft__key(const void *p) {
+    return (uint64_t)(uintptr_t)p;
+}
 
 /* Sparse set of numbers: sorted chunks of 64. */
 struct weft_chunk {
@@ -51,7 +51,7 @@ struct weft_set {
     struct weft_chunk *chunk;
     uint32_t count, room;
 };
-int weft__set_add(struct weft_set *set, uint32_t x); /* 1: it was not there */
+int weft__set_add(struct weft_set *set, uint32_t x);    /* 1: it was not there */
 int weft__set_remove(struct weft_set *set, uint32_t x); /* 1: it was there */
 int weft__set_has(const struct weft_set *set, uint32_t x);
 /* 1: `into` grew. What was not there is added to `fresh` too (may be NULL). */
@@ -60,34 +60,34 @@ int weft__set_meets(const struct weft_set *a, const struct weft_set *b);
 void weft__set_minus(struct weft_set *a, const struct weft_set *b);
 size_t weft__set_size(const struct weft_set *set);
 void weft__set_fini(struct weft_set *set);
-#define WEFT_SET_EACH(set, x)                                                                                                \
-    for (uint32_t ch_ = 0; ch_ < (set)->count; ch_++)                                                                        \
-        for (uint64_t bits_ = (set)->chunk[ch_].bits, x; bits_ && (x = (uint64_t)(set)->chunk[ch_].base * 64 +               \
-                                                                       (uint64_t)__builtin_ctzll(bits_), 1);                 \
+#define WEFT_SET_EACH(set, x)                                                                                          \
+    for (uint32_t ch_ = 0; ch_ < (set)->count; ch_++)                                                                  \
+        for (uint64_t bits_ = (set)->chunk[ch_].bits, x;                                                               \
+             bits_ && (x = (uint64_t)(set)->chunk[ch_].base * 64 + (uint64_t)__builtin_ctzll(bits_), 1);               \
              bits_ &= bits_ - 1)
 
-/* ---- ir.c: small questions to LLVM-C ------------------------------------------------------------------------------------ */
+/* ---- ir.c: small questions to LLVM-C --------------------------------------------------------------------------- */
 
 LLVMValueRef weft__ir_callee(LLVMValueRef call); /* aliases and casts stripped */
 LLVMValueRef weft__ir_strip(LLVMValueRef v);     /* constant casts, aliases (only those without an offset) */
 int weft__ir_is_call(LLVMValueRef inst);         /* call, invoke, callbr */
 int weft__ir_is_intrinsic(LLVMValueRef fn);
-int weft__ir_is_local(LLVMValueRef global);      /* internal or private linkage */
+int weft__ir_is_local(LLVMValueRef global); /* internal or private linkage */
 const char *weft__ir_name(LLVMValueRef v);
 LLVMValueRef weft__ir_access_pointer(LLVMValueRef inst, int *is_write, LLVMTypeRef *type); /* NULL: not an access */
-int64_t weft__ir_alloca_size(LLVMTargetDataRef td, LLVMValueRef alloca); /* -1: not known */
+int64_t weft__ir_alloca_size(LLVMTargetDataRef td, LLVMValueRef alloca);                   /* -1: not known */
 
 /* What the type-based alias tag of a load or store says about the object. */
 enum weft_tbaa {
-    WEFT_TBAA_ANY,     /* nothing, or char */
+    WEFT_TBAA_ANY, /* nothing, or char */
     WEFT_TBAA_POINTER,
-    WEFT_TBAA_NUMBER,  /* any other scalar type: by the rules of C, it was not stored as a pointer */
+    WEFT_TBAA_NUMBER, /* any other scalar type: by the rules of C, it was not stored as a pointer */
 };
 enum weft_tbaa weft__ir_tbaa(LLVMValueRef inst);
 
-/* Offset of a GEP (instruction or constant expression): constant part in *fixed; for each variable index its stride and, if
- * it indexes into an array of known length behind a constant first index, that length (else 0). Returns the number of
- * variable indices, or -1 if it is not understood. */
+/* Offset of a GEP (instruction or constant expression): constant part in *fixed; for each variable index its stride
+ * and, if it indexes into an array of known length behind a constant first index, that length (else 0). Returns the
+ * number of variable indices, or -1 if it is not understood. */
 struct weft_gep_term {
     int64_t stride;
     uint64_t length; /* elements; 0: unbounded */
@@ -96,21 +96,21 @@ struct weft_gep_term {
 enum { WEFT_GEP_TERMS = 8 };
 int weft__ir_gep(LLVMTargetDataRef td, LLVMValueRef gep, int64_t *fixed, struct weft_gep_term *terms);
 
-/* ---- local.c ------------------------------------------------------------------------------------------------------------- */
+/* ---- local.c --------------------------------------------------------------------------------------------------- */
 
 /* Locals of one function that are only loaded and stored, at constant offsets inside them: adds them to `set`, and the
  * accesses to them can be found by weft__local_access. */
 void weft__local_find(LLVMTargetDataRef td, LLVMValueRef fn, struct weft_map *set);
 int weft__local_access(LLVMTargetDataRef td, const struct weft_map *set, LLVMValueRef pointer, int64_t size);
 
-/* ---- graph.c ------------------------------------------------------------------------------------------------------------- */
+/* ---- graph.c --------------------------------------------------------------------------------------------------- */
 
 struct weft_graph {
     uint32_t nodes;
     uint32_t *from, *to; /* edges */
     size_t edges, room;
-    uint32_t *scc;    /* per node; after weft__graph_scc */
-    uint32_t *first;  /* edges of node n: out[first[n]] .. out[first[n+1]-1] */
+    uint32_t *scc;   /* per node; after weft__graph_scc */
+    uint32_t *first; /* edges of node n: out[first[n]] .. out[first[n+1]-1] */
     uint32_t *out;
     uint32_t scc_count;
     uint8_t *cyclic; /* per scc: more than one node, or an edge to itself */
@@ -120,22 +120,22 @@ void weft__graph_fini(struct weft_graph *graph);
 void weft__graph_edge(struct weft_graph *graph, uint32_t from, uint32_t to);
 void weft__graph_scc(struct weft_graph *graph); /* numbers are in reverse topological order: callees first */
 
-/* ---- solve.c: objects, locations, nodes, constraints and their solution --------------------------------------------------- */
+/* ---- solve.c: objects, locations, nodes, constraints and their solution ---------------------------------------- */
 
 enum weft_object_kind {
-    WEFT_OBJ_UNKNOWN,  /* memory of code outside, and every exposed object */
+    WEFT_OBJ_UNKNOWN, /* memory of code outside, and every exposed object */
     WEFT_OBJ_STACK,
-    WEFT_OBJ_HEAP,     /* one per allocation site */
+    WEFT_OBJ_HEAP, /* one per allocation site */
     WEFT_OBJ_GLOBAL,
     WEFT_OBJ_TLS,
     WEFT_OBJ_FUNCTION,
     WEFT_OBJ_DIFFERENCE, /* no object: integers that are the difference of two pointers */
 };
 
-/* Part of an object's contents. Accesses are rounded to words of 8 bytes, so pointers that are stored and loaded in pieces are
- * not lost. A segment of one word is one node; a longer one has two, so that a store to a range does not leak from one of its
- * words to another: what is stored to a range goes to `in` and from there to everything that overlaps, what is loaded
- * from it comes from `out`. */
+/* Part of an object's contents. Accesses are rounded to words of 8 bytes, so pointers that are stored and loaded in
+ * pieces are not lost. A segment of one word is one node; a longer one has two, so that a store to a range does not
+ * leak from one of its words to another: what is stored to a range goes to `in` and from there to everything that
+ * overlaps, what is loaded from it comes from `out`. */
 struct weft_segment {
     int64_t lo, hi;
     uint32_t in, out;
@@ -145,13 +145,13 @@ struct weft_object {
     LLVMValueRef value;
     uint8_t kind; /* enum weft_object_kind */
     uint8_t constant, exposed, escaped;
-    uint8_t key;        /* a pthread_key_t is kept in it */
-    uint8_t cloned;     /* allocated in a wrapper: stands for objects that its callers have under other names */
-    uint8_t collapsed;  /* too many segments: one for all */
-    uint8_t blurred;    /* too many locations: one for all */
-    uint32_t stride;    /* offsets are taken modulo this: elements of an array are one; 0: not an array */
-    int64_t size;       /* bytes; -1: not known */
-    uint32_t function;  /* kind FUNCTION: which; STACK: whose */
+    uint8_t key;       /* a pthread_key_t is kept in it */
+    uint8_t cloned;    /* allocated in a wrapper: stands for objects that its callers have under other names */
+    uint8_t collapsed; /* too many segments: one for all */
+    uint8_t blurred;   /* too many locations: one for all */
+    uint32_t stride;   /* offsets are taken modulo this: elements of an array are one; 0: not an array */
+    int64_t size;      /* bytes; -1: not known */
+    uint32_t function; /* kind FUNCTION: which; STACK: whose */
     struct weft_segment *segment;
     uint32_t segments, segment_room;
     uint32_t inside, outside; /* exact or partial locations in it, and before or behind it */
@@ -187,7 +187,8 @@ struct weft_constraint {
     int64_t offset, size;
 };
 
-/* Pointer arithmetic: adds fixed, plus for each part i * stride with 0 <= i < extent / stride, plus any multiple of step. */
+/* Pointer arithmetic: adds fixed, plus for each part i * stride with 0 <= i < extent / stride, plus any multiple of
+ * step. */
 struct weft_gep {
     int64_t fixed, step; /* step 0: none */
     struct {
@@ -244,7 +245,7 @@ struct weft_points {
     struct weft_set absorbed; /* locations that the unknown one stands for: in exposed objects */
     struct weft_set implied;  /* exposed constants and functions: the unknown location says enough where it is there */
     struct weft_set blurred;  /* locations that the one of the whole object stands for */
-    struct weft_node *node; /* 0 never holds anything */
+    struct weft_node *node;   /* 0 never holds anything */
     uint32_t nodes, node_room;
     struct weft_constraint *constraint; /* 0 is not used */
     uint32_t constraints, constraint_room;
@@ -261,33 +262,33 @@ struct weft_points {
     uint32_t actives, active_room;
     uint32_t *pending; /* nodes with something their constraints have not seen */
     uint32_t pendings, pending_room;
-    struct weft_map value;    /* LLVM value -> node */
-    struct weft_map of;       /* alloca, global, function -> object + 1 */
-    struct weft_map byval;    /* parameter -> location of the callee's copy */
-    struct wrapper *wrapper;    /* functions that allocate, see build.c */
+    struct weft_map value;   /* LLVM value -> node */
+    struct weft_map of;      /* alloca, global, function -> object + 1 */
+    struct weft_map byval;   /* parameter -> location of the callee's copy */
+    struct wrapper *wrapper; /* functions that allocate, see build.c */
     uint32_t wrappers, wrapper_room;
     struct weft_map cloned;     /* calls of allocators in them */
     struct weft_map wrapper_of; /* function + 1 -> index + 2; 1: it is none */
-    struct weft_map made;     /* external function -> location of what it returns to calls through pointers */
-    struct weft_map resolved; /* pairs that were connected: (call << 32 | object) + 1, or bit 63 and a callback */
-    uint64_t *pair;           /* call << 32 | target node of the call graph */
+    struct weft_map made;       /* external function -> location of what it returns to calls through pointers */
+    struct weft_map resolved;   /* pairs that were connected: (call << 32 | object) + 1, or bit 63 and a callback */
+    uint64_t *pair;             /* call << 32 | target node of the call graph */
     size_t pairs, pair_room;
-    uint32_t *ret, *va;       /* per function: node of the result; object of variable arguments + 1 */
+    uint32_t *ret, *va; /* per function: node of the result; object of variable arguments + 1 */
     uint32_t loc_unknown, loc_errno, loc_ctype, loc_difference;
-    uint32_t exposed;    /* node: what code outside got hold of */
-    uint32_t thrown;     /* node: exceptions */
-    uint32_t results;    /* node: results of threads */
-    uint32_t thread_arg; /* node: arguments of threads */
+    uint32_t exposed;     /* node: what code outside got hold of */
+    uint32_t thrown;      /* node: exceptions */
+    uint32_t results;     /* node: results of threads */
+    uint32_t thread_arg;  /* node: arguments of threads */
     uint32_t constants;   /* object: all read-only variables without pointers in them */
     uint32_t own;         /* object: what pthread_setspecific keeps, for all keys and threads */
     uint64_t work;        /* locations looked at by constraints and passed along edges */
     uint8_t gave_up;      /* too much: everything was exposed */
     uint32_t differences; /* node: the pointers in them */
     uint8_t undone;       /* a pointer is made of a difference somewhere */
-    uint32_t io;         /* node: pointers written to files and pipes */
-    uint32_t words;      /* node: what is stored as a number of 64 bits, and may be a pointer */
-    uint32_t parts;      /* node: what is stored as a shorter number, and may be part of one */
-    uint32_t *inttoptr;  /* nodes of integers that are cast to pointers */
+    uint32_t io;          /* node: pointers written to files and pipes */
+    uint32_t words;       /* node: what is stored as a number of 64 bits, and may be a pointer */
+    uint32_t parts;       /* node: what is stored as a shorter number, and may be part of one */
+    uint32_t *inttoptr;   /* nodes of integers that are cast to pointers */
     uint32_t inttoptrs, inttoptr_room;
 };
 
@@ -302,12 +303,13 @@ void weft__points_load(struct weft_points *p, uint32_t pointer, int64_t offset, 
 void weft__points_store(struct weft_points *p, uint32_t pointer, int64_t offset, int64_t size, uint32_t from);
 void weft__points_shift(struct weft_points *p, uint32_t from, struct weft_gep gep, uint32_t to);
 /* Bytes [*lo, *hi) of the object that an access touches; 0: none, it would be outside. */
-int weft__points_range(const struct weft_points *p, uint32_t location, int64_t offset, int64_t size, int64_t *lo, int64_t *hi);
+int weft__points_range(const struct weft_points *p, uint32_t location, int64_t offset, int64_t size, int64_t *lo,
+                       int64_t *hi);
 /* Node of the contents of some bytes: to store to or to load from. 0: there are none. */
 uint32_t weft__points_contents(struct weft_points *p, uint32_t object, int64_t lo, int64_t hi, int store);
 void weft__points_solve(struct weft_points *p);
 
-/* ---- build.c --------------------------------------------------------------------------------------------------------------- */
+/* ---- build.c --------------------------------------------------------------------------------------------------- */
 
 struct weft_points *weft__points_new(struct weft_facts *facts); /* constraints of the whole module, not yet solved */
 void weft__points_free(struct weft_points *p);
@@ -316,12 +318,12 @@ void weft__build_target(struct weft_points *p, uint32_t call, uint32_t object);
 void weft__build_callback(struct weft_points *p, const struct weft_callback *callback, uint32_t object);
 void weft__build_exposed(struct weft_points *p, uint32_t object);
 
-/* ---- threads.c ------------------------------------------------------------------------------------------------------------- */
+/* ---- threads.c ------------------------------------------------------------------------------------------------- */
 
 /* From the solution: entries, reachability, which accesses are shared. Fills facts->why and the flags of functions. */
 void weft__threads_classify(struct weft_facts *facts);
 
-/* ---- facts.c ------------------------------------------------------------------------------------------------------------- */
+/* ---- facts.c --------------------------------------------------------------------------------------------------- */
 
 struct weft_call {
     LLVMValueRef inst;

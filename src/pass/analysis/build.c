@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Turns a module into constraints for the solver (solve.c).
  *
- * Every value that can hold a pointer, or part of one, has a node: integers, floats and vectors count, since programs keep
- * pointers in integers, tag their low bits, pack them into vectors and copy them byte by byte. Arithmetic on integers of 64
- * bits that may hold a pointer gives a pointer somewhere into the same objects. Numbers of 32 bits or less are parts of
- * pointers as long as they are copied, shifted by bytes or put together by `or`; arithmetic makes them mere numbers (or all
- * that is computed from a character of argv would be a pointer). The difference of two pointers is a number, too, unless
- * somewhere a pointer is made of it (WEFT_C_UNDO). Where alias tags say that a number is loaded (programs built with strict
- * aliasing), only what is stored as a number somewhere can come out. Not followed are multiplication and division (hashes), comparison,
- * conversion from and to floating-point values, and pointers written as text. Results of first-class aggregates are one
- * node.
+ * Every value that can hold a pointer, or part of one, has a node: integers, floats and vectors count, since programs
+ * keep pointers in integers, tag their low bits, pack them into vectors and copy them byte by byte. Arithmetic on
+ * integers of 64 bits that may hold a pointer gives a pointer somewhere into the same objects. Numbers of 32 bits or
+ * less are parts of pointers as long as they are copied, shifted by bytes or put together by `or`; arithmetic makes
+ * them mere numbers (or all that is computed from a character of argv would be a pointer). The difference of two
+ * pointers is a number, too, unless somewhere a pointer is made of it (WEFT_C_UNDO). Where alias tags say that a number
+ * is loaded (programs built with strict aliasing), only what is stored as a number somewhere can come out. Not followed
+ * are multiplication and division (hashes), comparison, conversion from and to floating-point values, and pointers
+ * written as text. Results of first-class aggregates are one node.
  *
- * What code outside does comes from the table of externals; a function that is not in it gets hold of all its arguments (see
- * `exposed`). Linkage tells what else code outside can reach: anything that is not internal, after the linker has made
- * internal whatever nobody refers to.
+ * What code outside does comes from the table of externals; a function that is not in it gets hold of all its arguments
+ * (see `exposed`). Linkage tells what else code outside can reach: anything that is not internal, after the linker has
+ * made internal whatever nobody refers to.
  *
- * Calls through pointers, callbacks and exposed functions are connected while the solver runs, by the weft__build_ functions
- * at the end. */
+ * Calls through pointers, callbacks and exposed functions are connected while the solver runs, by the weft__build_
+ * functions at the end. */
 #include "analysis.h"
 
 static uint32_t node_of(struct weft_points *p, LLVMValueRef v);
@@ -25,11 +25,12 @@ static const struct weft_gep anywhere = {.step = 1};
 
 /* `to` gets pointers into the objects that `from` points into. */
 static void blur(struct weft_points *p, uint32_t from, uint32_t to) {
-    if (from)
-        weft__points_shift(p, from, anywhere, to);
+    if (from) weft__points_shift(p, from, anywhere, to);
 }
 
-static void expose(struct weft_points *p, uint32_t node) { weft__points_copy(p, node, p->exposed); }
+static void expose(struct weft_points *p, uint32_t node) {
+    weft__points_copy(p, node, p->exposed);
+}
 
 static int64_t size_of(struct weft_points *p, LLVMTypeRef type) {
     return LLVMTypeIsSized(type) ? (int64_t)LLVMStoreSizeOfType(p->facts->td, type) : WEFT_TO_END;
@@ -72,8 +73,7 @@ static int is_word(LLVMTypeRef type) {
 
 /* base + difference, possibly behind phis. A pointer that was kept in an integer is no sum. */
 static int is_sum(LLVMValueRef v, int depth) {
-    if (!LLVMIsAInstruction(v))
-        return 0;
+    if (!LLVMIsAInstruction(v)) return 0;
     LLVMOpcode o = LLVMGetInstructionOpcode(v);
     if (o == LLVMAdd || o == LLVMSub)
         return !LLVMIsAConstantInt(LLVMGetOperand(v, 1)) || is_sum(LLVMGetOperand(v, 0), depth);
@@ -84,7 +84,7 @@ static int is_sum(LLVMValueRef v, int depth) {
     return yes;
 }
 
-/* ---- objects of variables ------------------------------------------------------------------------------------------------- */
+/* ---- objects of variables -------------------------------------------------------------------------------------- */
 
 /* An array of two or more is folded to one element. Arrays of bytes are not: they may be anything. */
 static uint32_t stride_of(struct weft_points *p, LLVMTypeRef type) {
@@ -112,8 +112,7 @@ static int is_plain_data(LLVMValueRef c) {
     case LLVMConstantArrayValueKind:
     case LLVMConstantVectorValueKind:
         for (int i = 0, n = LLVMGetNumOperands(c); i < n; i++)
-            if (!is_plain_data(LLVMGetOperand(c, (unsigned)i)))
-                return 0;
+            if (!is_plain_data(LLVMGetOperand(c, (unsigned)i))) return 0;
         return 1;
     default:
         return 0;
@@ -122,8 +121,7 @@ static int is_plain_data(LLVMValueRef c) {
 
 static uint32_t object_of(struct weft_points *p, LLVMValueRef v) {
     uint32_t *known = weft__map_at(&p->of, weft__key(v));
-    if (*known)
-        return *known - 1;
+    if (*known) return *known - 1;
     uint32_t o;
     if (LLVMIsAFunction(v)) {
         o = weft__points_new_object(p, WEFT_OBJ_FUNCTION, v, 0);
@@ -138,7 +136,8 @@ static uint32_t object_of(struct weft_points *p, LLVMValueRef v) {
             uint64_t size = LLVMTypeIsSized(type) ? LLVMABISizeOfType(p->facts->td, type) : 0;
             p->object[o].stride = size > 1 && size < (1u << 30) ? (uint32_t)size : 0;
         }
-    } else if (LLVMIsGlobalConstant(v) && !LLVMIsThreadLocal(v) && LLVMGetInitializer(v) && is_plain_data(LLVMGetInitializer(v))) {
+    } else if (LLVMIsGlobalConstant(v) && !LLVMIsThreadLocal(v) && LLVMGetInitializer(v) &&
+               is_plain_data(LLVMGetInitializer(v))) {
         o = p->constants;
     } else {
         LLVMTypeRef type = LLVMGlobalGetValueType(v);
@@ -159,14 +158,13 @@ static uint32_t heap_object(struct weft_points *p, LLVMValueRef inst, int64_t si
     return weft__points_location(p, o, 0, 1);
 }
 
-/* ---- constants ---------------------------------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------------------------- */
 
 static struct weft_gep gep_of(struct weft_points *p, LLVMValueRef gep) {
     struct weft_gep_term terms[WEFT_GEP_TERMS];
     struct weft_gep g = {0};
     int n = weft__ir_gep(p->facts->td, gep, &g.fixed, terms);
-    if (n < 0)
-        return anywhere;
+    if (n < 0) return anywhere;
     for (int i = 0, parts = 0; i < n; i++) {
         uint64_t bytes = terms[i].length * (uint64_t)terms[i].stride;
         if (terms[i].length > 1 && bytes < (1u << 30) && LLVMIsInBounds(gep) && parts < 2 && terms[i].stride > 0) {
@@ -182,8 +180,7 @@ static struct weft_gep gep_of(struct weft_points *p, LLVMValueRef gep) {
             g.step = a;
         }
     }
-    if (g.fixed > WEFT_FAR / 2 || g.fixed < -WEFT_FAR / 2)
-        return anywhere;
+    if (g.fixed > WEFT_FAR / 2 || g.fixed < -WEFT_FAR / 2) return anywhere;
     return g;
 }
 
@@ -200,8 +197,7 @@ static uint32_t constant_node(struct weft_points *p, LLVMValueRef v) {
     case LLVMGlobalIFuncValueKind: {
         uint32_t *f = weft__map_find(&p->facts->function_of, weft__key(weft__ir_strip(LLVMGetGlobalIFuncResolver(v))));
         n = weft__points_new_node(p);
-        if (f)
-            weft__points_copy(p, p->ret[*f - 1], n);
+        if (f) weft__points_copy(p, p->ret[*f - 1], n);
         weft__points_add(p, n, p->loc_unknown);
         return n;
     }
@@ -217,8 +213,7 @@ static uint32_t constant_node(struct weft_points *p, LLVMValueRef v) {
             weft__points_copy(p, node_of(p, i), n);
             if (LLVMIsAConstantInt(i)) {
                 int64_t a = LLVMConstIntGetSExtValue(i); /* small numbers are marks, not addresses */
-                if (a > 65536 || a < -65536)
-                    weft__points_add(p, n, p->loc_unknown);
+                if (a > 65536 || a < -65536) weft__points_add(p, n, p->loc_unknown);
             }
         } else {
             for (int i = 0, k = LLVMGetNumOperands(v); i < k; i++)
@@ -232,10 +227,8 @@ static uint32_t constant_node(struct weft_points *p, LLVMValueRef v) {
         n = 0;
         for (int i = 0, k = LLVMGetNumOperands(v); i < k; i++) {
             uint32_t e = node_of(p, LLVMGetOperand(v, (unsigned)i));
-            if (e && !n)
-                n = weft__points_new_node(p);
-            if (e)
-                weft__points_copy(p, e, n);
+            if (e && !n) n = weft__points_new_node(p);
+            if (e) weft__points_copy(p, e, n);
         }
         return n;
     case LLVMBlockAddressValueKind:
@@ -256,10 +249,8 @@ static uint32_t constant_node(struct weft_points *p, LLVMValueRef v) {
         n = 0;
         for (int i = 0, k = LLVMIsAUser(v) ? LLVMGetNumOperands(v) : 0; i < k; i++) {
             uint32_t e = node_of(p, LLVMGetOperand(v, (unsigned)i));
-            if (e && !n)
-                n = weft__points_new_node(p);
-            if (e)
-                weft__points_copy(p, e, n);
+            if (e && !n) n = weft__points_new_node(p);
+            if (e) weft__points_copy(p, e, n);
         }
         return n;
     }
@@ -268,8 +259,7 @@ static uint32_t constant_node(struct weft_points *p, LLVMValueRef v) {
 /* 0: it cannot hold a pointer. */
 static uint32_t node_of(struct weft_points *p, LLVMValueRef v) {
     uint32_t *known = weft__map_find(&p->value, weft__key(v));
-    if (known)
-        return *known;
+    if (known) return *known;
     uint32_t n = LLVMIsAInstruction(v) || LLVMIsAArgument(v) ? holds(LLVMTypeOf(v)) ? weft__points_new_node(p) : 0
                                                              : constant_node(p, v);
     *weft__map_at(&p->value, weft__key(v)) = n;
@@ -292,7 +282,8 @@ static void initialise(struct weft_points *p, uint32_t object, int64_t offset, L
     default: {
         uint32_t n = node_of(p, c);
         int64_t lo, hi;
-        if (n && weft__points_range(p, weft__points_location(p, object, offset, offset + 1), 0, size_of(p, type), &lo, &hi))
+        if (n &&
+            weft__points_range(p, weft__points_location(p, object, offset, offset + 1), 0, size_of(p, type), &lo, &hi))
             weft__points_copy(p, n, weft__points_contents(p, object, lo, hi, 1));
     }
     }
@@ -301,11 +292,9 @@ static void initialise(struct weft_points *p, uint32_t object, int64_t offset, L
 /* A section that is named like an identifier can be walked from __start_NAME. */
 static int in_walkable_section(LLVMValueRef g) {
     const char *s = LLVMGetSection(g);
-    if (!s || !*s)
-        return 0;
+    if (!s || !*s) return 0;
     for (; *s; s++)
-        if (!(*s == '_' || (*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z')))
-            return 0;
+        if (!(*s == '_' || (*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z'))) return 0;
     return 1;
 }
 
@@ -329,32 +318,25 @@ static void run_list(struct weft_points *p, const char *name, uint8_t effect) {
         LLVMValueRef e = LLVMGetOperand(list, (unsigned)i);
         LLVMValueRef fn = LLVMGetNumOperands(e) > 1 ? weft__ir_strip(LLVMGetOperand(e, 1)) : NULL;
         uint32_t *f = fn && LLVMIsAFunction(fn) ? weft__map_find(&p->facts->function_of, weft__key(fn)) : NULL;
-        if (f)
-            add_entry(p, *f - 1, UINT32_MAX, effect);
+        if (f) add_entry(p, *f - 1, UINT32_MAX, effect);
     }
 }
 
 static void build_globals(struct weft_points *p) {
     for (LLVMValueRef g = LLVMGetFirstGlobal(p->facts->module); g; g = LLVMGetNextGlobal(g)) {
         const char *name = weft__ir_name(g);
-        if (!strncmp(name, "llvm.", 5) || weft__facts_is_runtime(name))
-            continue;
+        if (!strncmp(name, "llvm.", 5) || weft__facts_is_runtime(name)) continue;
         uint32_t o = object_of(p, g);
         LLVMValueRef init = LLVMGetInitializer(g);
-        if (init && o != p->constants)
-            initialise(p, o, 0, init);
-        if (!weft__ir_is_local(g) || in_walkable_section(g))
-            expose(p, node_of(p, g));
+        if (init && o != p->constants) initialise(p, o, 0, init);
+        if (!weft__ir_is_local(g) || in_walkable_section(g)) expose(p, node_of(p, g));
     }
     for (LLVMValueRef a = LLVMGetFirstGlobalAlias(p->facts->module); a; a = LLVMGetNextGlobalAlias(a))
-        if (!weft__ir_is_local(a))
-            expose(p, node_of(p, a));
+        if (!weft__ir_is_local(a)) expose(p, node_of(p, a));
     for (LLVMValueRef i = LLVMGetFirstGlobalIFunc(p->facts->module); i; i = LLVMGetNextGlobalIFunc(i)) {
         uint32_t *f = weft__map_find(&p->facts->function_of, weft__key(weft__ir_strip(LLVMGetGlobalIFuncResolver(i))));
-        if (f)
-            add_entry(p, *f - 1, UINT32_MAX, WEFT_EFF_LATER);
-        if (!weft__ir_is_local(i))
-            expose(p, node_of(p, i));
+        if (f) add_entry(p, *f - 1, UINT32_MAX, WEFT_EFF_LATER);
+        if (!weft__ir_is_local(i)) expose(p, node_of(p, i));
     }
     expose_used(p, "llvm.used");
     expose_used(p, "llvm.compiler.used");
@@ -362,12 +344,11 @@ static void build_globals(struct weft_points *p) {
     run_list(p, "llvm.global_dtors", WEFT_EFF_ATEXIT);
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
 
-static void add_access(struct weft_points *p, LLVMValueRef inst, int which, uint32_t function, uint32_t node, int64_t size,
-                       int read, int write, int deep) {
-    if (!size || !node)
-        return;
+static void add_access(struct weft_points *p, LLVMValueRef inst, int which, uint32_t function, uint32_t node,
+                       int64_t size, int read, int write, int deep) {
+    if (!size || !node) return;
     WEFT_GROW(p->access, p->accesses, p->access_room);
     p->access[p->accesses++] =
         (struct weft_access){inst, which, function, node, size, (uint8_t)read, (uint8_t)write, (uint8_t)deep};
@@ -379,12 +360,12 @@ static void add_pair(struct weft_points *p, uint32_t call, uint32_t target) {
 }
 
 static uint32_t arg_of(struct weft_points *p, LLVMValueRef inst, int arg) {
-    return arg >= 0 && (unsigned)arg < LLVMGetNumArgOperands(inst) ? node_of(p, LLVMGetArgOperand(inst, (unsigned)arg)) : 0;
+    return arg >= 0 && (unsigned)arg < LLVMGetNumArgOperands(inst) ? node_of(p, LLVMGetArgOperand(inst, (unsigned)arg))
+                                                                   : 0;
 }
 
 static void add_callback(struct weft_points *p, uint32_t function, uint32_t call, uint8_t effect, uint32_t arg) {
-    if (!function)
-        return;
+    if (!function) return;
     WEFT_GROW(p->callback, p->callbacks, p->callback_room);
     p->callback[p->callbacks] = (struct weft_callback){call, effect, arg};
     weft__points_constrain(p, function, (struct weft_constraint){WEFT_C_CALLBACK, 0, p->callbacks++, 0, 0});
@@ -392,20 +373,15 @@ static void add_callback(struct weft_points *p, uint32_t function, uint32_t call
 
 /* Bytes of an effect: known only if its arguments are constants. */
 static int64_t effect_size(const struct weft_effect *e, LLVMValueRef inst) {
-    if (e->size == WEFT_SIZE_CONSTANT)
-        return (int64_t)e->constant;
-    if (e->size != WEFT_SIZE_ARG)
-        return WEFT_TO_END;
+    if (e->size == WEFT_SIZE_CONSTANT) return (int64_t)e->constant;
+    if (e->size != WEFT_SIZE_ARG) return WEFT_TO_END;
     uint64_t bytes = e->constant;
     const int8_t args[2] = {e->arg2, e->arg3};
     for (int i = 0; i < 2; i++) {
-        if (args[i] < 0)
-            continue;
-        if ((unsigned)args[i] >= LLVMGetNumArgOperands(inst))
-            return WEFT_TO_END;
+        if (args[i] < 0) continue;
+        if ((unsigned)args[i] >= LLVMGetNumArgOperands(inst)) return WEFT_TO_END;
         LLVMValueRef a = LLVMGetArgOperand(inst, (unsigned)args[i]);
-        if (!LLVMIsAConstantInt(a) || LLVMConstIntGetZExtValue(a) > (1u << 30))
-            return WEFT_TO_END;
+        if (!LLVMIsAConstantInt(a) || LLVMConstIntGetZExtValue(a) > (1u << 30)) return WEFT_TO_END;
         bytes *= LLVMConstIntGetZExtValue(a);
     }
     return bytes < (1u << 30) ? (int64_t)bytes : WEFT_TO_END;
@@ -414,8 +390,7 @@ static int64_t effect_size(const struct weft_effect *e, LLVMValueRef inst) {
 /* memcpy: word by word if it is short, so that fields stay apart. */
 static void build_copy(struct weft_points *p, uint32_t to, uint32_t from, int64_t size) {
     enum { WORDS = 64 };
-    if (!to || !from)
-        return;
+    if (!to || !from) return;
     if (size >= 0 && size <= 8 * WORDS) {
         for (int64_t at = 0; at < size; at += 8) {
             uint32_t t = weft__points_new_node(p);
@@ -430,8 +405,8 @@ static void build_copy(struct weft_points *p, uint32_t to, uint32_t from, int64_
     weft__points_store(p, to, 0, size, t);
 }
 
-/* Size in bytes and element size, as far as the size argument of an allocation tells. Folding by a wrong element size would
- * lose precision only. */
+/* Size in bytes and element size, as far as the size argument of an allocation tells. Folding by a wrong element size
+ * would lose precision only. */
 static void shape_of(LLVMValueRef s, int64_t *size, uint32_t *stride) {
     *size = -1, *stride = 0;
     if (LLVMIsAConstantInt(s)) {
@@ -443,31 +418,23 @@ static void shape_of(LLVMValueRef s, int64_t *size, uint32_t *stride) {
         s = LLVMGetArgOperand(s, 0);
     if (LLVMIsASelectInst(s)) /* new T[n]: -1 if the multiplication overflows */
         s = LLVMGetOperand(s, LLVMIsAConstantInt(LLVMGetOperand(s, 1)) ? 2 : 1);
-    if (LLVMIsAExtractValueInst(s) && LLVMIsACallInst(LLVMGetOperand(s, 0)))
-        s = LLVMGetOperand(s, 0);
-    if (!LLVMIsAInstruction(s))
-        return;
+    if (LLVMIsAExtractValueInst(s) && LLVMIsACallInst(LLVMGetOperand(s, 0))) s = LLVMGetOperand(s, 0);
+    if (!LLVMIsAInstruction(s)) return;
     LLVMOpcode o = LLVMGetInstructionOpcode(s);
-    if (o != LLVMMul && o != LLVMShl && !(o == LLVMCall && LLVMGetNumArgOperands(s) == 2))
-        return;
-    if (o == LLVMCall && strncmp(weft__ir_name(weft__ir_callee(s)), "llvm.umul.with", 14))
-        return;
+    if (o != LLVMMul && o != LLVMShl && !(o == LLVMCall && LLVMGetNumArgOperands(s) == 2)) return;
+    if (o == LLVMCall && strncmp(weft__ir_name(weft__ir_callee(s)), "llvm.umul.with", 14)) return;
     LLVMValueRef k = LLVMGetOperand(s, 1);
-    if (!LLVMIsAConstantInt(k))
-        return;
+    if (!LLVMIsAConstantInt(k)) return;
     uint64_t c = LLVMConstIntGetZExtValue(k);
-    if (o == LLVMShl)
-        c = c < 30 ? 1ull << c : 0;
-    if (c > 1 && c < (1u << 30))
-        *stride = (uint32_t)c;
+    if (o == LLVMShl) c = c < 30 ? 1ull << c : 0;
+    if (c > 1 && c < (1u << 30)) *stride = (uint32_t)c;
 }
 
 static void shape_of_array(LLVMValueRef a, LLVMValueRef b, int64_t *size, uint32_t *stride) {
     uint64_t x = LLVMIsAConstantInt(a) ? LLVMConstIntGetZExtValue(a) : 0;
     uint64_t y = LLVMIsAConstantInt(b) ? LLVMConstIntGetZExtValue(b) : 0;
     *size = -1, *stride = 0;
-    if (x && y && x < (1u << 30) && y < (1u << 30))
-        *size = (int64_t)(x * y);
+    if (x && y && x < (1u << 30) && y < (1u << 30)) *size = (int64_t)(x * y);
     if (x != 1 && y > 1 && y < (1u << 30))
         *stride = (uint32_t)y;
     else if (!y && x > 1 && x < (1u << 30))
@@ -498,13 +465,13 @@ static void allocation_shape(LLVMValueRef inst, const char *name, int64_t *size,
         shape_of(LLVMGetArgOperand(inst, (unsigned)a), size, stride);
 }
 
-/* ---- functions that allocate ------------------------------------------------------------------------------------------------
- * xmalloc and its kind: the result is fresh memory that the function keeps no pointer to. Each direct call is then an
- * allocation site of its own (heap cloning), or everything that is allocated would be one object. */
+/* ---- functions that allocate
+ * xmalloc and its kind: the result is fresh memory that the function keeps no pointer to. Each direct call is then an allocation site
+ * of its own (heap cloning), or everything that is allocated would be one object. */
 
 struct wrapper {
-    int32_t a, b;         /* parameters that are the size, as in size_arguments */
-    LLVMValueRef *other;  /* results that do not come from the allocation */
+    int32_t a, b;        /* parameters that are the size, as in size_arguments */
+    LLVMValueRef *other; /* results that do not come from the allocation */
     uint32_t others, other_room;
 };
 
@@ -512,8 +479,7 @@ struct wrapper {
 static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max) {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
-        if (!LLVMIsAInstruction(user))
-            return 0;
+        if (!LLVMIsAInstruction(user)) return 0;
         switch (LLVMGetInstructionOpcode(user)) {
         case LLVMRet:
         case LLVMICmp:
@@ -525,13 +491,10 @@ static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max) {
             int seen = 0;
             for (int i = 0; i < *n; i++)
                 seen |= list[i] == user;
-            if (seen)
-                break;
-            if (*n == max)
-                return 0;
+            if (seen) break;
+            if (*n == max) return 0;
             list[(*n)++] = user;
-            if (!only_returned(user, list, n, max))
-                return 0;
+            if (!only_returned(user, list, n, max)) return 0;
             break;
         }
         case LLVMCall: {
@@ -552,22 +515,18 @@ static uint32_t find_wrapper(struct weft_points *p, uint32_t function);
 /* If v is what an allocator returned, the arguments that are the size. */
 static int is_allocation(struct weft_points *p, LLVMValueRef v, LLVMValueRef *a, LLVMValueRef *b) {
     *a = *b = NULL;
-    if (!LLVMIsAInstruction(v) || !weft__ir_is_call(v))
-        return 0;
+    if (!LLVMIsAInstruction(v) || !weft__ir_is_call(v)) return 0;
     LLVMValueRef callee = weft__ir_callee(v);
     uint32_t *f = LLVMIsAFunction(callee) ? weft__map_find(&p->facts->function_of, weft__key(callee)) : NULL;
     int x = -1, y = -1;
-    if (!f)
-        return 0;
+    if (!f) return 0;
     if (p->facts->function[*f - 1].defined) {
         uint32_t w = find_wrapper(p, *f - 1);
-        if (!w || p->wrapper[w - 1].others)
-            return 0;
+        if (!w || p->wrapper[w - 1].others) return 0;
         x = p->wrapper[w - 1].a, y = p->wrapper[w - 1].b;
     } else {
         const struct weft_external *ext = weft__external(weft__ir_name(callee));
-        if (!ext || !weft__external_has(ext, WEFT_EFF_FRESH) || weft__external_has(ext, WEFT_EFF_INTO))
-            return 0;
+        if (!ext || !weft__external_has(ext, WEFT_EFF_FRESH) || weft__external_has(ext, WEFT_EFF_INTO)) return 0;
         size_arguments(ext->name, &x, &y);
     }
     int n = (int)LLVMGetNumArgOperands(v);
@@ -578,8 +537,7 @@ static int is_allocation(struct weft_points *p, LLVMValueRef v, LLVMValueRef *a,
 
 static int parameter_of(LLVMValueRef fn, LLVMValueRef v) {
     for (unsigned i = 0, n = LLVMCountParams(fn); v && i < n; i++)
-        if (LLVMGetParam(fn, i) == v)
-            return (int)i;
+        if (LLVMGetParam(fn, i) == v) return (int)i;
     return -1;
 }
 
@@ -587,25 +545,21 @@ static int parameter_of(LLVMValueRef fn, LLVMValueRef v) {
 static uint32_t find_wrapper(struct weft_points *p, uint32_t function) {
     enum { MAX = 32 };
     uint32_t *known = weft__map_at(&p->wrapper_of, (uint64_t)function + 1);
-    if (*known)
-        return *known - 1;
+    if (*known) return *known - 1;
     *known = 1; /* not while it is being found out: recursion */
     LLVMValueRef fn = p->facts->function[function].fn, list[MAX];
-    if (LLVMGetTypeKind(LLVMGetReturnType(LLVMGlobalGetValueType(fn))) != LLVMPointerTypeKind)
-        return 0;
+    if (LLVMGetTypeKind(LLVMGetReturnType(LLVMGlobalGetValueType(fn))) != LLVMPointerTypeKind) return 0;
     int n = 0, allocations = 0, ok = 1, sites = 0;
     LLVMValueRef site[MAX];
     struct wrapper w = {.a = -1, .b = -1};
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b && ok; b = LLVMGetNextBasicBlock(b)) {
         LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
-        if (!end || !LLVMIsAReturnInst(end) || LLVMGetNumOperands(end) != 1)
-            continue;
+        if (!end || !LLVMIsAReturnInst(end) || LLVMGetNumOperands(end) != 1) continue;
         LLVMValueRef v = LLVMGetOperand(end, 0);
         int seen = 0;
         for (int i = 0; i < n; i++)
             seen |= list[i] == v;
-        if (!seen && n < MAX)
-            list[n++] = v;
+        if (!seen && n < MAX) list[n++] = v;
         ok &= n < MAX;
     }
     for (int i = 0; i < n && ok; i++) {
@@ -618,8 +572,7 @@ static uint32_t find_wrapper(struct weft_points *p, uint32_t function) {
                 for (int j = 0; j < n; j++)
                     seen |= list[j] == e;
                 ok &= seen || n < MAX;
-                if (!seen && ok)
-                    list[n++] = e;
+                if (!seen && ok) list[n++] = e;
             }
         } else if (is_allocation(p, v, &x, &y)) {
             LLVMValueRef flow[MAX];
@@ -627,11 +580,9 @@ static uint32_t find_wrapper(struct weft_points *p, uint32_t function) {
             ok &= only_returned(v, flow, &flows, MAX);
             site[sites++] = v;
             int a = parameter_of(fn, x), b = parameter_of(fn, y);
-            if (allocations++ && (a != w.a || b != w.b))
-                a = b = -1;
+            if (allocations++ && (a != w.a || b != w.b)) a = b = -1;
             w.a = a, w.b = b;
-            if ((x && a < 0) || (y && b < 0))
-                w.a = w.b = -1;
+            if ((x && a < 0) || (y && b < 0)) w.a = w.b = -1;
         } else if (!LLVMIsAConstant(v) || node_of(p, v)) {
             WEFT_GROW(w.other, w.others, w.other_room);
             w.other[w.others++] = v;
@@ -662,7 +613,8 @@ static void build_allocation(struct weft_points *p, LLVMValueRef call, uint32_t 
     uint32_t stride = 0;
     int n = (int)LLVMGetNumArgOperands(call);
     if (w->a >= 0 && w->b >= 0 && w->a < n && w->b < n)
-        shape_of_array(LLVMGetArgOperand(call, (unsigned)w->a), LLVMGetArgOperand(call, (unsigned)w->b), &size, &stride);
+        shape_of_array(LLVMGetArgOperand(call, (unsigned)w->a), LLVMGetArgOperand(call, (unsigned)w->b), &size,
+                       &stride);
     else if (w->a >= 0 && w->b < 0 && w->a < n)
         shape_of(LLVMGetArgOperand(call, (unsigned)w->a), &size, &stride);
     uint32_t fresh = heap_object(p, call, size, stride);
@@ -684,15 +636,14 @@ static void unknown_call(struct weft_points *p, uint32_t call) {
         if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind)
             add_access(p, c->inst, (int)a, c->caller, node, WEFT_WHOLE, 1, 1, 0);
     }
-    if (is_word(LLVMTypeOf(c->inst)))
-        weft__points_add(p, node_of(p, c->inst), p->loc_unknown);
+    if (is_word(LLVMTypeOf(c->inst))) weft__points_add(p, node_of(p, c->inst), p->loc_unknown);
 }
 
-/* Where pointers to functions are mixed up, every call may reach every allocator; one object for each of them will do. */
+/* Where pointers to functions are mixed up, every call may reach every allocator; one object for each of them will do.
+ */
 static uint32_t made_by(struct weft_points *p, LLVMValueRef inst, const struct weft_external *ext) {
     uint32_t *l = weft__map_at(&p->made, weft__key(ext));
-    if (!*l)
-        *l = heap_object(p, inst, -1, 0);
+    if (!*l) *l = heap_object(p, inst, -1, 0);
     return *l;
 }
 
@@ -707,21 +658,16 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
     int input = weft__external_has(ext, WEFT_EFF_INPUT), output = weft__external_has(ext, WEFT_EFF_OUTPUT);
     int returns = 0;
 
-    if (c)
-        c->resolved = 1;
-    if (c && ext->class == WEFT_EXT_OUT)
-        c->out = 1;
+    if (c) c->resolved = 1;
+    if (c && ext->class == WEFT_EXT_OUT) c->out = 1;
     for (unsigned i = 0; i < ext->count; i++) {
         const struct weft_effect *e = &ext->effect[i];
         if (e->kind == WEFT_EFF_TOUCH) {
-            if (!touched)
-                touched = weft__points_new_node(p);
+            if (!touched) touched = weft__points_new_node(p);
             weft__points_copy(p, arg_of(p, inst, e->arg), touched);
-            if (e->size == WEFT_SIZE_CONSTANT)
-                limit = (int64_t)e->constant;
+            if (e->size == WEFT_SIZE_CONSTANT) limit = (int64_t)e->constant;
         } else if (e->kind == WEFT_EFF_REACH) {
-            if (!reached)
-                reached = weft__points_new_node(p);
+            if (!reached) reached = weft__points_new_node(p);
             weft__points_copy(p, arg_of(p, inst, e->arg), reached);
         } else if (e->kind == WEFT_EFF_FRESH && result) {
             int64_t size;
@@ -735,17 +681,13 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
         weft__points_store(p, touched, 0, limit, touched);
         if (limit == WEFT_WHOLE)
             weft__points_add(p, touched, direct ? heap_object(p, inst, -1, 0) : made_by(p, inst, ext));
-        if (ext->class != WEFT_EXT_PURE)
-            add_callback(p, touched, call, WEFT_EFF_TOUCH, touched);
-        if (input)
-            weft__points_copy(p, p->io, touched);
-        if (output)
-            weft__points_copy(p, touched, p->io);
+        if (ext->class != WEFT_EXT_PURE) add_callback(p, touched, call, WEFT_EFF_TOUCH, touched);
+        if (input) weft__points_copy(p, p->io, touched);
+        if (output) weft__points_copy(p, touched, p->io);
     }
     if (reached) {
         weft__points_load(p, reached, 0, WEFT_WHOLE, reached);
-        if (output)
-            weft__points_copy(p, reached, p->io);
+        if (output) weft__points_copy(p, reached, p->io);
     }
     for (unsigned i = 0; i < ext->count; i++) {
         const struct weft_effect *e = &ext->effect[i];
@@ -753,17 +695,14 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
         switch (e->kind) {
         case WEFT_EFF_READ:
             add_access(p, inst, e->arg, caller, a, effect_size(e, inst), 1, 0, 0);
-            if (output && a)
-                weft__points_load(p, a, 0, effect_size(e, inst), p->io);
+            if (output && a) weft__points_load(p, a, 0, effect_size(e, inst), p->io);
             break;
         case WEFT_EFF_WRITE:
             add_access(p, inst, e->arg, caller, a, effect_size(e, inst), 0, 1, 0);
-            if (input && a)
-                weft__points_store(p, a, 0, effect_size(e, inst), p->io);
+            if (input && a) weft__points_store(p, a, 0, effect_size(e, inst), p->io);
             break;
         case WEFT_EFF_TOUCH:
-            if (a)
-                add_access(p, inst, e->arg, caller, touched, limit, 1, 1, 1);
+            if (a) add_access(p, inst, e->arg, caller, touched, limit, 1, 1, 1);
             break;
         case WEFT_EFF_ALONE:
             if (a) {
@@ -776,8 +715,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
             }
             break;
         case WEFT_EFF_REACH:
-            if (a)
-                add_access(p, inst, e->arg, caller, reached, WEFT_WHOLE, 1, 0, 1);
+            if (a) add_access(p, inst, e->arg, caller, reached, WEFT_WHOLE, 1, 0, 1);
             break;
         case WEFT_EFF_COPY: {
             int64_t size = WEFT_TO_END;
@@ -797,10 +735,8 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
             break;
         case WEFT_EFF_INTO:
             returns = 1;
-            if (!result || !a)
-                break;
-            if (touched)
-                weft__points_copy(p, touched, result);
+            if (!result || !a) break;
+            if (touched) weft__points_copy(p, touched, result);
             if (ext->class == WEFT_EXT_PURE && !weft__external_has(ext, WEFT_EFF_READ) &&
                 !weft__external_has(ext, WEFT_EFF_WRITE))
                 weft__points_copy(p, a, result);
@@ -809,30 +745,25 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
             break;
         case WEFT_EFF_FRESH:
             returns = 1;
-            if (!result)
-                break;
+            if (!result) break;
             weft__points_add(p, result, fresh);
             born(p, inst, caller, fresh);
             break;
         case WEFT_EFF_GLOBAL:
             returns = 1;
-            if (result)
-                weft__points_add(p, result, p->loc_unknown);
+            if (result) weft__points_add(p, result, p->loc_unknown);
             break;
         case WEFT_EFF_ERRNO:
         case WEFT_EFF_CTYPE:
             returns = 1;
-            if (result)
-                weft__points_add(p, result, e->kind == WEFT_EFF_ERRNO ? p->loc_errno : p->loc_ctype);
+            if (result) weft__points_add(p, result, e->kind == WEFT_EFF_ERRNO ? p->loc_errno : p->loc_ctype);
             break;
         case WEFT_EFF_CALL:
             if (!given) {
                 given = weft__points_new_node(p);
                 for (unsigned k = 0; k < args; k++)
-                    if ((int)k != e->arg)
-                        blur(p, arg_of(p, inst, (int)k), given);
-                if (touched)
-                    weft__points_copy(p, touched, given);
+                    if ((int)k != e->arg) blur(p, arg_of(p, inst, (int)k), given);
+                if (touched) weft__points_copy(p, touched, given);
             }
             add_callback(p, a, call, WEFT_EFF_CALL, given);
             break;
@@ -850,12 +781,10 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
         case WEFT_EFF_THREAD:
             weft__points_copy(p, arg_of(p, inst, e->arg2), p->thread_arg);
             add_callback(p, a, call, e->kind, arg_of(p, inst, e->arg2));
-            if (c)
-                c->starts = 1;
+            if (c) c->starts = 1;
             break;
         case WEFT_EFF_STARTS:
-            if (c)
-                c->starts = 1;
+            if (c) c->starts = 1;
             break;
         case WEFT_EFF_EXIT:
         case WEFT_EFF_RUNS:
@@ -871,8 +800,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
         case WEFT_EFF_VARWRITE:
             for (unsigned k = fixed; k < args; k++) {
                 LLVMValueRef v = LLVMGetArgOperand(inst, k);
-                if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind || !node_of(p, v))
-                    continue;
+                if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind || !node_of(p, v)) continue;
                 add_access(p, inst, (int)k, caller, node_of(p, v), WEFT_TO_END, 1, e->kind == WEFT_EFF_VARWRITE, 0);
                 if (e->kind == WEFT_EFF_VARWRITE && strstr(ext->name, "scanf")) { /* %ms */
                     uint32_t t = weft__points_new_node(p);
@@ -885,10 +813,12 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
         case WEFT_EFF_LIBPTR:
             if (a) {
                 uint32_t t = weft__points_new_node(p);
-                weft__points_add(p, t, e->kind == WEFT_EFF_LIBPTR ? p->loc_unknown : direct ? heap_object(p, inst, -1, 0) : made_by(p, inst, ext));
+                weft__points_add(p, t,
+                                 e->kind == WEFT_EFF_LIBPTR ? p->loc_unknown
+                                 : direct                   ? heap_object(p, inst, -1, 0)
+                                                            : made_by(p, inst, ext));
                 weft__points_store(p, a, 0, e->kind == WEFT_EFF_MAKES ? 8 : WEFT_TO_END, t);
-                if (e->kind == WEFT_EFF_MAKES)
-                    add_access(p, inst, WEFT_NOT_ASKED, caller, t, WEFT_WHOLE, 0, 1, 0);
+                if (e->kind == WEFT_EFF_MAKES) add_access(p, inst, WEFT_NOT_ASKED, caller, t, WEFT_WHOLE, 0, 1, 0);
             }
             break;
         case WEFT_EFF_POINTS:
@@ -899,13 +829,11 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
             }
             break;
         case WEFT_EFF_SETOWN:
-            if (a)
-                weft__points_copy(p, a, weft__points_contents(p, p->own, 0, WEFT_FAR, 1));
+            if (a) weft__points_copy(p, a, weft__points_contents(p, p->own, 0, WEFT_FAR, 1));
             break;
         case WEFT_EFF_GETOWN:
             returns = 1;
-            if (result)
-                weft__points_copy(p, weft__points_contents(p, p->own, 0, WEFT_FAR, 0), result);
+            if (result) weft__points_copy(p, weft__points_contents(p, p->own, 0, WEFT_FAR, 0), result);
             break;
         case WEFT_EFF_ENDOWN:
             add_callback(p, a, call, WEFT_EFF_LATER, weft__points_contents(p, p->own, 0, WEFT_FAR, 0));
@@ -919,8 +847,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
             break;
         case WEFT_EFF_RESULT:
             weft__points_copy(p, a, p->results);
-            if (c)
-                c->leaves = 1;
+            if (c) c->leaves = 1;
             break;
         default:
             break;
@@ -931,8 +858,8 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
         weft__points_add(p, result, p->loc_unknown);
 }
 
-/* Through a pointer, a call is linked to functions of other types, too (programs do that), but a pointer does not become an
- * integer on the way. */
+/* Through a pointer, a call is linked to functions of other types, too (programs do that), but a pointer does not
+ * become an integer on the way. */
 static int passes(LLVMTypeRef from, LLVMTypeRef to) {
     return (LLVMGetTypeKind(from) == LLVMPointerTypeKind) == (LLVMGetTypeKind(to) == LLVMPointerTypeKind) &&
            (is_word(to) || !is_word(from));
@@ -944,8 +871,7 @@ static void link_call(struct weft_points *p, uint32_t call, uint32_t function, i
     unsigned args = LLVMGetNumArgOperands(inst), params = LLVMCountParams(fn);
     for (unsigned a = 0; a < args; a++) {
         uint32_t from = node_of(p, LLVMGetArgOperand(inst, a));
-        if (!from)
-            continue;
+        if (!from) continue;
         if (a < params) {
             uint32_t to = node_of(p, LLVMGetParam(fn, a));
             uint32_t *copy = weft__map_find(&p->byval, weft__key(LLVMGetParam(fn, a)));
@@ -953,7 +879,8 @@ static void link_call(struct weft_points *p, uint32_t call, uint32_t function, i
                 uint32_t t = weft__points_new_node(p);
                 weft__points_add(p, t, *copy);
                 build_copy(p, t, from, p->object[p->location[*copy].object].size);
-            } else if (to && (direct || passes(LLVMTypeOf(LLVMGetArgOperand(inst, a)), LLVMTypeOf(LLVMGetParam(fn, a))))) {
+            } else if (to &&
+                       (direct || passes(LLVMTypeOf(LLVMGetArgOperand(inst, a)), LLVMTypeOf(LLVMGetParam(fn, a))))) {
                 weft__points_copy(p, from, to);
             }
         } else if (p->va[function]) {
@@ -963,7 +890,8 @@ static void link_call(struct weft_points *p, uint32_t call, uint32_t function, i
     uint32_t result = node_of(p, inst), w = direct && result ? find_wrapper(p, function) : 0;
     if (w)
         build_allocation(p, inst, f->call[call].caller, &p->wrapper[w - 1]);
-    else if (result && p->ret[function] && (direct || passes(LLVMGetReturnType(LLVMGlobalGetValueType(fn)), LLVMTypeOf(inst))))
+    else if (result && p->ret[function] &&
+             (direct || passes(LLVMGetReturnType(LLVMGlobalGetValueType(fn)), LLVMTypeOf(inst))))
         weft__points_copy(p, p->ret[function], result);
 }
 
@@ -984,12 +912,10 @@ static void reach(struct weft_points *p, uint32_t call, LLVMValueRef fn, int dir
     if (f->function[function].defined) {
         add_pair(p, call, function);
         link_call(p, call, function, direct);
-        if (preemptible(f, fn))
-            unknown_call(p, call);
+        if (preemptible(f, fn)) unknown_call(p, call);
         return;
     }
-    if (weft__facts_is_runtime(name))
-        return;
+    if (weft__facts_is_runtime(name)) return;
     const struct weft_external *ext = weft__external(name);
     if (strstr(name, "current_exception") || strstr(name, "exception_ptr"))
         expose(p, p->thrown); /* it can be thrown again on another thread */
@@ -999,8 +925,7 @@ static void reach(struct weft_points *p, uint32_t call, LLVMValueRef fn, int dir
         return;
     }
     build_external(p, call, inst, f->call[call].caller, ext, LLVMCountParams(fn), direct);
-    if (!direct && ext->class == WEFT_EXT_RENAME)
-        f->call[call].out = 1; /* the real one runs, which takes no memory */
+    if (!direct && ext->class == WEFT_EXT_RENAME) f->call[call].out = 1; /* the real one runs, which takes no memory */
 }
 
 static void build_call(struct weft_points *p, LLVMValueRef inst, uint32_t caller) {
@@ -1024,8 +949,7 @@ static void build_call(struct weft_points *p, LLVMValueRef inst, uint32_t caller
             if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetArgOperand(inst, a))) == LLVMPointerTypeKind)
                 add_access(p, inst, (int)a, caller, node, WEFT_WHOLE, 1, 1, 0);
         }
-        if (result && is_word(LLVMTypeOf(inst)))
-            weft__points_add(p, result, p->loc_unknown);
+        if (result && is_word(LLVMTypeOf(inst))) weft__points_add(p, result, p->loc_unknown);
         return;
     }
     if (LLVMIsAFunction(callee)) {
@@ -1035,7 +959,9 @@ static void build_call(struct weft_points *p, LLVMValueRef inst, uint32_t caller
     weft__points_constrain(p, node_of(p, callee), (struct weft_constraint){WEFT_C_CALL, 0, call, 0, 0});
 }
 
-static int starts_with(const char *s, const char *prefix) { return !strncmp(s, prefix, strlen(prefix)); }
+static int starts_with(const char *s, const char *prefix) {
+    return !strncmp(s, prefix, strlen(prefix));
+}
 
 static void build_intrinsic(struct weft_points *p, LLVMValueRef inst, LLVMValueRef fn, uint32_t caller) {
     const char *name = weft__ir_name(fn) + 5; /* llvm. */
@@ -1046,22 +972,21 @@ static void build_intrinsic(struct weft_points *p, LLVMValueRef inst, LLVMValueR
         return;
     if (starts_with(name, "va_start")) {
         uint32_t t = weft__points_new_node(p);
-        if (p->va[caller])
-            weft__points_add(p, t, weft__points_location(p, p->va[caller] - 1, -WEFT_FAR, WEFT_FAR));
+        if (p->va[caller]) weft__points_add(p, t, weft__points_location(p, p->va[caller] - 1, -WEFT_FAR, WEFT_FAR));
         weft__points_store(p, arg_of(p, inst, 0), 0, 24, t);
         add_access(p, inst, 0, caller, arg_of(p, inst, 0), 24, 0, 1, 0);
         return;
     }
-    if (starts_with(name, "masked.load") || starts_with(name, "masked.gather") || starts_with(name, "masked.expandload") ||
-        starts_with(name, "vp.load") || starts_with(name, "vp.gather")) {
-        int64_t size = strstr(name, "gather") ? size_of(p, LLVMGetElementType(LLVMTypeOf(inst))) : size_of(p, LLVMTypeOf(inst));
-        if (result)
-            weft__points_load(p, arg_of(p, inst, 0), 0, size, result);
+    if (starts_with(name, "masked.load") || starts_with(name, "masked.gather") ||
+        starts_with(name, "masked.expandload") || starts_with(name, "vp.load") || starts_with(name, "vp.gather")) {
+        int64_t size =
+            strstr(name, "gather") ? size_of(p, LLVMGetElementType(LLVMTypeOf(inst))) : size_of(p, LLVMTypeOf(inst));
+        if (result) weft__points_load(p, arg_of(p, inst, 0), 0, size, result);
         add_access(p, inst, 0, caller, arg_of(p, inst, 0), size, 1, 0, 0);
         return;
     }
-    if (starts_with(name, "masked.store") || starts_with(name, "masked.scatter") || starts_with(name, "masked.compressstore") ||
-        starts_with(name, "vp.store") || starts_with(name, "vp.scatter")) {
+    if (starts_with(name, "masked.store") || starts_with(name, "masked.scatter") ||
+        starts_with(name, "masked.compressstore") || starts_with(name, "vp.store") || starts_with(name, "vp.scatter")) {
         LLVMTypeRef type = LLVMTypeOf(LLVMGetArgOperand(inst, 0));
         int64_t size = strstr(name, "scatter") ? size_of(p, LLVMGetElementType(type)) : size_of(p, type);
         weft__points_store(p, arg_of(p, inst, 1), 0, size, arg_of(p, inst, 0));
@@ -1070,8 +995,7 @@ static void build_intrinsic(struct weft_points *p, LLVMValueRef inst, LLVMValueR
     }
     if (starts_with(name, "ptrmask")) {
         struct weft_gep g = {.fixed = -4096, .part = {{1, 4097, 0}}};
-        if (result && arg_of(p, inst, 0))
-            weft__points_shift(p, arg_of(p, inst, 0), g, result);
+        if (result && arg_of(p, inst, 0)) weft__points_shift(p, arg_of(p, inst, 0), g, result);
         return;
     }
     if (starts_with(name, "x86.")) { /* loads, stores, gathers of vectors: anything between memory and values */
@@ -1081,15 +1005,12 @@ static void build_intrinsic(struct weft_points *p, LLVMValueRef inst, LLVMValueR
                 type = LLVMGetElementType(type);
             if (LLVMGetTypeKind(type) == LLVMPointerTypeKind) {
                 uint32_t at = arg_of(p, inst, (int)a);
-                if (result)
-                    weft__points_load(p, at, 0, WEFT_WHOLE, result);
+                if (result) weft__points_load(p, at, 0, WEFT_WHOLE, result);
                 for (unsigned b = 0; b < args; b++)
-                    if (b != a)
-                        weft__points_store(p, at, 0, WEFT_WHOLE, arg_of(p, inst, (int)b));
+                    if (b != a) weft__points_store(p, at, 0, WEFT_WHOLE, arg_of(p, inst, (int)b));
                 add_access(p, inst, (int)a, caller, at, WEFT_WHOLE, 1, 1, 0);
             }
-            if (result)
-                blur(p, arg_of(p, inst, (int)a), result);
+            if (result) blur(p, arg_of(p, inst, (int)a), result);
         }
         return;
     }
@@ -1105,12 +1026,10 @@ static void build_intrinsic(struct weft_points *p, LLVMValueRef inst, LLVMValueR
             if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetArgOperand(inst, a))) == LLVMPointerTypeKind)
                 add_access(p, inst, (int)a, caller, node, WEFT_WHOLE, 1, 1, 0);
         }
-        if (result)
-            weft__points_add(p, result, p->loc_unknown);
+        if (result) weft__points_add(p, result, p->loc_unknown);
         return;
     }
-    if (ext)
-        build_external(p, UINT32_MAX, inst, caller, ext, args, 1);
+    if (ext) build_external(p, UINT32_MAX, inst, caller, ext, args, 1);
     if (!result || LLVMGetTypeKind(LLVMTypeOf(inst)) == LLVMPointerTypeKind || starts_with(name, "objectsize") ||
         starts_with(name, "ct") || starts_with(name, "is.") || starts_with(name, "type.") || starts_with(name, "eh."))
         return;
@@ -1118,7 +1037,7 @@ static void build_intrinsic(struct weft_points *p, LLVMValueRef inst, LLVMValueR
         blur(p, arg_of(p, inst, (int)a), result);
 }
 
-/* ---- instructions ------------------------------------------------------------------------------------------------------------------ */
+/* ---- instructions ---------------------------------------------------------------------------------------------- */
 
 /* Is this GEP, through phis and the like, its own base? Then its offset is added any number of times. */
 static int in_cycle(LLVMValueRef gep) {
@@ -1128,10 +1047,8 @@ static int in_cycle(LLVMValueRef gep) {
     list[n++] = LLVMGetOperand(gep, 0);
     for (int i = 0; i < n; i++) {
         LLVMValueRef v = list[i];
-        if (v == gep)
-            return 1;
-        if (!LLVMIsAInstruction(v))
-            continue;
+        if (v == gep) return 1;
+        if (!LLVMIsAInstruction(v)) continue;
         unsigned first = 0, last = 0;
         switch (LLVMGetInstructionOpcode(v)) {
         case LLVMPHI:
@@ -1155,10 +1072,8 @@ static int in_cycle(LLVMValueRef gep) {
             int seen = 0;
             for (int j = 0; j < n && !seen; j++)
                 seen = list[j] == o;
-            if (seen)
-                continue;
-            if (n == MAX)
-                return 1;
+            if (seen) continue;
+            if (n == MAX) return 1;
             list[n++] = o;
         }
     }
@@ -1167,8 +1082,7 @@ static int in_cycle(LLVMValueRef gep) {
 
 /* Is the value below 2^32, or sign-extended from there? Then it is no pointer, at most a part of one. */
 static int narrow(LLVMValueRef v) {
-    if (!LLVMIsAInstruction(v))
-        return 0;
+    if (!LLVMIsAInstruction(v)) return 0;
     LLVMOpcode o = LLVMGetInstructionOpcode(v);
     LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(v, 0));
     if (o == LLVMZExt || o == LLVMSExt)
@@ -1183,11 +1097,9 @@ static int narrow(LLVMValueRef v) {
 static int put_together(LLVMValueRef v) {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
-        if (!LLVMIsAInstruction(user))
-            continue;
+        if (!LLVMIsAInstruction(user)) continue;
         LLVMOpcode o = LLVMGetInstructionOpcode(user);
-        if (o == LLVMOr || o == LLVMShl || o == LLVMInsertElement)
-            return 1;
+        if (o == LLVMOr || o == LLVMShl || o == LLVMInsertElement) return 1;
     }
     return 0;
 }
@@ -1199,49 +1111,44 @@ static int is_ptrtoint(LLVMValueRef v) {
 static void build_integer(struct weft_points *p, LLVMValueRef in, LLVMOpcode o) {
     uint32_t to = node_of(p, in);
     LLVMValueRef a = LLVMGetOperand(in, 0), b = LLVMGetOperand(in, 1);
-    if (!to)
-        return;
+    if (!to) return;
     int part = LLVMGetTypeKind(LLVMTypeOf(in)) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(LLVMTypeOf(in)) < 64;
     if (!part && LLVMIsAConstantInt(b) && LLVMGetIntTypeWidth(LLVMTypeOf(b)) <= 64) {
         int64_t c = LLVMConstIntGetSExtValue(b);
         uint32_t from = node_of(p, a);
-        if (!from)
-            return;
-        if (narrow(a) && o != LLVMOr && o != LLVMShl && o != LLVMLShr && o != LLVMAShr)
-            return;
+        if (!from) return;
+        if (narrow(a) && o != LLVMOr && o != LLVMShl && o != LLVMLShr && o != LLVMAShr) return;
         if ((o == LLVMAdd || o == LLVMSub) && c > -(1 << 30) && c < (1 << 30)) {
             weft__points_shift(p, from, (struct weft_gep){.fixed = o == LLVMAdd ? c : -c}, to);
             return;
         }
-        if (o == LLVMAnd && c >= 0 && c < 4096)
-            return; /* low bits: a tag, not a pointer */
+        if (o == LLVMAnd && c >= 0 && c < 4096) return; /* low bits: a tag, not a pointer */
         if (o == LLVMAnd && c < 0 && c >= -4096) {
             weft__points_shift(p, from, (struct weft_gep){.fixed = c + 1, .part = {{1, -c, 0}}}, to);
             return;
         }
         if ((o == LLVMOr || o == LLVMXor) && c >= 0 && c < 4096) {
-            weft__points_shift(p, from, (struct weft_gep){.fixed = o == LLVMXor ? -c : 0, .part = {{1, (o == LLVMXor ? 2 * c : c) + 1, 0}}}, to);
+            weft__points_shift(
+                p, from,
+                (struct weft_gep){.fixed = o == LLVMXor ? -c : 0, .part = {{1, (o == LLVMXor ? 2 * c : c) + 1, 0}}},
+                to);
             return;
         }
     }
     if (o == LLVMShl || o == LLVMLShr || o == LLVMAShr) {
         int scaled = o == LLVMShl && LLVMIsAConstantInt(b) && LLVMConstIntGetZExtValue(b) < 8;
-        if (!(scaled && (part || narrow(a))))
-            blur(p, node_of(p, a), to);
+        if (!(scaled && (part || narrow(a)))) blur(p, node_of(p, a), to);
         return;
     }
-    if (o != LLVMOr && part)
-        return;
+    if (o != LLVMOr && part) return;
     if (o == LLVMSub && is_ptrtoint(b)) {
         blur(p, node_of(p, a), p->differences);
         blur(p, node_of(p, b), p->differences);
         weft__points_add(p, to, p->loc_difference);
         return;
     }
-    if (o == LLVMOr || !narrow(a))
-        blur(p, node_of(p, a), to);
-    if (o == LLVMOr || !narrow(b))
-        blur(p, node_of(p, b), to);
+    if (o == LLVMOr || !narrow(a)) blur(p, node_of(p, a), to);
+    if (o == LLVMOr || !narrow(b)) blur(p, node_of(p, b), to);
 }
 
 static void build_instruction(struct weft_points *p, LLVMValueRef in, uint32_t function) {
@@ -1282,8 +1189,7 @@ static void build_instruction(struct weft_points *p, LLVMValueRef in, uint32_t f
     case LLVMAtomicCmpXchg: {
         uint32_t at = node_of(p, LLVMGetOperand(in, 0)), v = node_of(p, LLVMGetOperand(in, o == LLVMAtomicRMW ? 1 : 2));
         int64_t size = size_of(p, LLVMTypeOf(LLVMGetOperand(in, 1)));
-        if (node_of(p, in))
-            weft__points_load(p, at, 0, size, node_of(p, in));
+        if (node_of(p, in)) weft__points_load(p, at, 0, size, node_of(p, in));
         if (o == LLVMAtomicRMW && LLVMGetAtomicRMWBinOp(in) != LLVMAtomicRMWBinOpXchg && node_of(p, in)) {
             uint32_t t = weft__points_new_node(p); /* pointer and number are added in memory */
             blur(p, node_of(p, in), t);
@@ -1298,8 +1204,7 @@ static void build_instruction(struct weft_points *p, LLVMValueRef in, uint32_t f
         uint32_t list = node_of(p, LLVMGetOperand(in, 0)), area = weft__points_new_node(p);
         weft__points_load(p, list, 0, 24, area);
         weft__points_store(p, list, 0, 24, area);
-        if (node_of(p, in))
-            weft__points_load(p, area, 0, WEFT_WHOLE, node_of(p, in));
+        if (node_of(p, in)) weft__points_load(p, area, 0, WEFT_WHOLE, node_of(p, in));
         add_access(p, in, 0, function, list, 24, 1, 1, 0);
         break;
     }
@@ -1331,8 +1236,7 @@ static void build_instruction(struct weft_points *p, LLVMValueRef in, uint32_t f
     case LLVMTrunc:
     case LLVMZExt:
     case LLVMSExt:
-        if ((o == LLVMZExt || o == LLVMSExt) && narrow(in) && !put_together(in))
-            break;
+        if ((o == LLVMZExt || o == LLVMSExt) && narrow(in) && !put_together(in)) break;
         /* fallthrough */
     case LLVMFreeze:
     case LLVMExtractValue:
@@ -1388,14 +1292,11 @@ static void prepare_function(struct weft_points *p, uint32_t i) {
     LLVMValueRef fn = p->facts->function[i].fn;
     LLVMTypeRef type = LLVMGlobalGetValueType(fn);
     unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
-    if (holds(LLVMGetReturnType(type)))
-        p->ret[i] = weft__points_new_node(p);
-    if (LLVMIsFunctionVarArg(type))
-        p->va[i] = weft__points_new_object(p, WEFT_OBJ_STACK, fn, -1) + 1;
+    if (holds(LLVMGetReturnType(type))) p->ret[i] = weft__points_new_node(p);
+    if (LLVMIsFunctionVarArg(type)) p->va[i] = weft__points_new_object(p, WEFT_OBJ_STACK, fn, -1) + 1;
     for (unsigned a = 0, n = LLVMCountParams(fn); a < n; a++) {
         LLVMAttributeRef attr = LLVMGetEnumAttributeAtIndex(fn, a + 1, byval);
-        if (!attr)
-            continue;
+        if (!attr) continue;
         LLVMValueRef param = LLVMGetParam(fn, a);
         uint32_t o = weft__points_new_object(p, WEFT_OBJ_STACK, param, size_of(p, LLVMGetTypeAttributeValue(attr)));
         uint32_t l = weft__points_location(p, o, 0, 1);
@@ -1438,16 +1339,13 @@ struct weft_points *weft__points_new(struct weft_facts *f) {
 
     weft__points_constrain(p, p->exposed, (struct weft_constraint){.kind = WEFT_C_EXPOSE});
     for (uint32_t i = 0; i < f->functions; i++)
-        if (f->function[i].defined)
-            prepare_function(p, i);
+        if (f->function[i].defined) prepare_function(p, i);
     for (uint32_t i = 0; i < f->functions; i++)
-        if (f->function[i].defined)
-            find_wrapper(p, i);
+        if (f->function[i].defined) find_wrapper(p, i);
     build_globals(p);
     for (uint32_t i = 0; i < f->functions; i++) {
         LLVMValueRef fn = f->function[i].fn;
-        if (!f->function[i].defined)
-            continue;
+        if (!f->function[i].defined) continue;
         if (!strcmp(weft__ir_name(fn), "main") && !f->opt.shared_library) {
             for (unsigned a = 0, n = LLVMCountParams(fn); a < n; a++)
                 if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetParam(fn, a))) == LLVMPointerTypeKind)
@@ -1463,8 +1361,7 @@ struct weft_points *weft__points_new(struct weft_facts *f) {
 }
 
 void weft__points_free(struct weft_points *p) {
-    if (!p)
-        return;
+    if (!p) return;
     for (uint32_t i = 0; i < p->objects; i++)
         free(p->object[i].segment);
     for (uint32_t i = 0; i < p->nodes; i++) {
@@ -1493,7 +1390,7 @@ void weft__points_free(struct weft_points *p) {
     free(p);
 }
 
-/* ---- while the solver runs ----------------------------------------------------------------------------------------------------------- */
+/* ---- while the solver runs ------------------------------------------------------------------------------------- */
 
 /* 1 the first time. Kinds of keys: calls, callbacks. */
 static int first_time(struct weft_points *p, uint64_t key) {
@@ -1502,8 +1399,7 @@ static int first_time(struct weft_points *p, uint64_t key) {
 }
 
 void weft__build_target(struct weft_points *p, uint32_t call, uint32_t object) {
-    if (!first_time(p, ((uint64_t)call << 32 | object) + 1))
-        return;
+    if (!first_time(p, ((uint64_t)call << 32 | object) + 1)) return;
     if (p->object[object].kind == WEFT_OBJ_UNKNOWN)
         unknown_call(p, call);
     else if (p->object[object].kind == WEFT_OBJ_FUNCTION)
@@ -1521,8 +1417,10 @@ void weft__build_callback(struct weft_points *p, const struct weft_callback *cal
     int now = cb.effect == WEFT_EFF_CALL || cb.effect == WEFT_EFF_TOUCH;
     uint32_t function = kind == WEFT_OBJ_FUNCTION ? p->object[object].function : UINT32_MAX;
     if (function == UINT32_MAX || !f->function[function].defined) {
-        /* Code outside calls code outside. Entries of the table that only read are common (comparators) and harmless. */
-        const struct weft_external *ext = function == UINT32_MAX ? NULL : weft__external(weft__ir_name(f->function[function].fn));
+        /* Code outside calls code outside. Entries of the table that only read are common (comparators) and harmless.
+         */
+        const struct weft_external *ext =
+            function == UINT32_MAX ? NULL : weft__external(weft__ir_name(f->function[function].fn));
         int harmless = ext != NULL;
         for (unsigned i = 0; ext && i < ext->count; i++)
             harmless &= ext->effect[i].kind == WEFT_EFF_READ || ext->effect[i].kind == WEFT_EFF_FREE;
@@ -1539,20 +1437,17 @@ void weft__build_callback(struct weft_points *p, const struct weft_callback *cal
         return;
     }
     add_entry(p, function, cb.call, cb.effect);
-    if (now && cb.call != UINT32_MAX)
-        add_pair(p, cb.call, function);
+    if (now && cb.call != UINT32_MAX) add_pair(p, cb.call, function);
     LLVMValueRef fn = f->function[function].fn;
     for (unsigned a = 0, n = LLVMCountParams(fn); a < n; a++) {
         uint32_t to = node_of(p, LLVMGetParam(fn, a));
-        if (!to)
-            continue;
-        if (cb.arg)
-            weft__points_copy(p, cb.arg, to);
-        if ((cb.effect == WEFT_EFF_TOUCH || (cb.effect == WEFT_EFF_LATER && !cb.arg)) && is_word(LLVMTypeOf(LLVMGetParam(fn, a))))
+        if (!to) continue;
+        if (cb.arg) weft__points_copy(p, cb.arg, to);
+        if ((cb.effect == WEFT_EFF_TOUCH || (cb.effect == WEFT_EFF_LATER && !cb.arg)) &&
+            is_word(LLVMTypeOf(LLVMGetParam(fn, a))))
             weft__points_add(p, to, p->loc_unknown);
     }
-    if (!p->ret[function])
-        return;
+    if (!p->ret[function]) return;
     if (cb.effect == WEFT_EFF_THREAD)
         weft__points_copy(p, p->ret[function], p->results);
     else if (cb.effect == WEFT_EFF_TOUCH)
@@ -1561,15 +1456,12 @@ void weft__build_callback(struct weft_points *p, const struct weft_callback *cal
 
 void weft__build_exposed(struct weft_points *p, uint32_t object) {
     struct weft_object *o = &p->object[object];
-    if (o->kind == WEFT_OBJ_UNKNOWN || o->kind == WEFT_OBJ_DIFFERENCE)
-        return;
+    if (o->kind == WEFT_OBJ_UNKNOWN || o->kind == WEFT_OBJ_DIFFERENCE) return;
     if (o->kind != WEFT_OBJ_FUNCTION) {
         int64_t end = o->stride ? o->stride : o->size >= 0 ? o->size : WEFT_FAR;
-        if (end == 0)
-            return;
+        if (end == 0) return;
         int constant = o->constant;
-        if (o->key)
-            weft__points_copy(p, weft__points_contents(p, p->own, 0, WEFT_FAR, 0), p->exposed);
+        if (o->key) weft__points_copy(p, weft__points_contents(p, p->own, 0, WEFT_FAR, 0), p->exposed);
         weft__points_copy(p, weft__points_contents(p, object, 0, end, 0), p->exposed);
         /* Memory of others that is read-only for us still holds whatever they put there. */
         if (!constant || (o->value && LLVMIsAGlobalVariable(o->value) && LLVMIsDeclaration(o->value)))
@@ -1577,14 +1469,12 @@ void weft__build_exposed(struct weft_points *p, uint32_t object) {
         return;
     }
     uint32_t function = o->function;
-    if (function == UINT32_MAX || !p->facts->function[function].defined)
-        return;
+    if (function == UINT32_MAX || !p->facts->function[function].defined) return;
     LLVMValueRef fn = p->facts->function[function].fn;
     for (unsigned a = 0, n = LLVMCountParams(fn); a < n; a++)
         if (is_word(LLVMTypeOf(LLVMGetParam(fn, a))))
             weft__points_add(p, node_of(p, LLVMGetParam(fn, a)), p->loc_unknown);
     if (p->va[function])
         weft__points_add(p, weft__points_contents(p, p->va[function] - 1, 0, WEFT_FAR, 1), p->loc_unknown);
-    if (p->ret[function])
-        weft__points_copy(p, p->ret[function], p->exposed);
+    if (p->ret[function]) weft__points_copy(p, p->ret[function], p->exposed);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Turns the lines of externals.def, and of files in the same syntax, into struct weft_external with parsed effects.
  *
- * Exact names are in a hash table, names that end in * in a list sorted by length, longest first. Entries of files shadow
- * those of the built-in table. An entry is parsed when the table is made, so a mistake in externals.def shows in the first
- * test that runs (weft__externals_check), not in some user's build. What the effects mean for points-to is decided in
- * weft__build_external. */
+ * Exact names are in a hash table, names that end in * in a list sorted by length, longest first. Entries of files
+ * shadow those of the built-in table. An entry is parsed when the table is made, so a mistake in externals.def shows in
+ * the first test that runs (weft__externals_check), not in some user's build. What the effects mean for points-to is
+ * decided in weft__build_external. */
 #include "../facts.h"
 
 #include <ctype.h>
@@ -50,11 +50,10 @@ static size_t hash_name(const char *s) {
     return h ^ (h >> 29);
 }
 
-/* ---- effects ---------------------------------------------------------------------------------------------------------- */
+/* ---- effects --------------------------------------------------------------------------------------------------- */
 
 static int number(const char **s, int64_t *n) {
-    if (!isdigit((unsigned char)**s))
-        return -1;
+    if (!isdigit((unsigned char)**s)) return -1;
     for (*n = 0; isdigit((unsigned char)**s); (*s)++)
         *n = *n * 10 + (**s - '0');
     return 0;
@@ -62,8 +61,7 @@ static int number(const char **s, int64_t *n) {
 
 static int small(const char **s, int8_t *n) {
     int64_t v;
-    if (number(s, &v) < 0 || v > 100)
-        return -1;
+    if (number(s, &v) < 0 || v > 100) return -1;
     *n = (int8_t)v;
     return 0;
 }
@@ -82,55 +80,44 @@ static int parse_size(const char **s, struct weft_effect *e) {
         return 0;
     case '=':
         (*s)++;
-        if (number(s, &v) < 0)
-            return -1;
+        if (number(s, &v) < 0) return -1;
         e->size = WEFT_SIZE_CONSTANT, e->constant = (uint64_t)v;
         return 0;
     }
-    if (small(s, &e->arg2) < 0)
-        return -1;
+    if (small(s, &e->arg2) < 0) return -1;
     e->size = WEFT_SIZE_ARG;
-    if (**s != '*')
-        return 0;
+    if (**s != '*') return 0;
     (*s)++;
-    if (**s != '=')
-        return small(s, &e->arg3);
+    if (**s != '=') return small(s, &e->arg3);
     (*s)++;
-    if (number(s, &v) < 0)
-        return -1;
+    if (number(s, &v) < 0) return -1;
     e->constant = (uint64_t)v;
     return 0;
 }
 
 /* One token at *s; moves *s behind it. */
 static int parse_effect(const char **s, struct weft_effect *e) {
-    *e = (struct weft_effect){.kind = (uint8_t)**s, .arg = -1, .arg2 = -1, .arg3 = -1, .constant = 1};
+    *e = (struct weft_effect){.kind = (uint8_t) * *s, .arg = -1, .arg2 = -1, .arg3 = -1, .constant = 1};
     (*s)++;
     switch (e->kind) {
     case WEFT_EFF_READ:
     case WEFT_EFF_WRITE:
-        if (small(s, &e->arg) < 0 || *(*s)++ != ':')
-            return -1;
+        if (small(s, &e->arg) < 0 || *(*s)++ != ':') return -1;
         return parse_size(s, e);
     case WEFT_EFF_TOUCH:
-        if (small(s, &e->arg) < 0)
-            return -1;
-        if (**s != ':')
-            return 0;
+        if (small(s, &e->arg) < 0) return -1;
+        if (**s != ':') return 0;
         (*s)++;
         return parse_size(s, e) < 0 || e->size != WEFT_SIZE_CONSTANT ? -1 : 0;
     case WEFT_EFF_COPY:
     case WEFT_EFF_POINTS:
     case WEFT_EFF_THREAD:
-        if (small(s, &e->arg) < 0 || *(*s)++ != ':')
-            return -1;
+        if (small(s, &e->arg) < 0 || *(*s)++ != ':') return -1;
         return small(s, &e->arg2);
     case WEFT_EFF_LATER:
     case WEFT_EFF_ATEXIT:
-        if (small(s, &e->arg) < 0)
-            return -1;
-        if (**s != ':')
-            return 0;
+        if (small(s, &e->arg) < 0) return -1;
+        if (**s != ':') return 0;
         (*s)++;
         return small(s, &e->arg2);
     case WEFT_EFF_KEEP:
@@ -176,14 +163,14 @@ static int parse_class(const char *s, enum weft_ext_class *class) {
     return -1;
 }
 
-/* Fills *ext; the strings are borrowed. On failure *bad is where the effects stop making sense, NULL if it is the class. */
+/* Fills *ext; the strings are borrowed. On failure *bad is where the effects stop making sense, NULL if it is the
+ * class. */
 static int parse_entry(const struct line *l, struct weft_external *ext, const char **bad) {
     struct weft_effect *effect = NULL;
     unsigned count = 0;
     *bad = NULL;
     ext->name = l->name, ext->effects = l->effects;
-    if (parse_class(l->class, &ext->class) < 0)
-        return -1;
+    if (parse_class(l->class, &ext->class) < 0) return -1;
     for (const char *s = l->effects; *s;) {
         if (*s == ' ') {
             s++;
@@ -201,13 +188,12 @@ static int parse_entry(const struct line *l, struct weft_external *ext, const ch
     return 0;
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 static int longer_first(const void *a, const void *b) {
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
     size_t m = strlen(table.entry[x].name), n = strlen(table.entry[y].name);
-    if (m != n)
-        return m > n ? -1 : 1;
+    if (m != n) return m > n ? -1 : 1;
     return x > y ? -1 : x < y;
 }
 
@@ -225,8 +211,7 @@ static void reindex(void) {
     free(table.exact);
     table.exact = calloc(table.exact_room, sizeof *table.exact);
     table.prefix = grow(table.prefix, table.count + 1, sizeof *table.prefix);
-    if (!table.exact)
-        abort();
+    if (!table.exact) abort();
     table.prefix_count = 0;
     for (size_t i = 0; i < table.count; i++) {
         const char *name = table.entry[i].name;
@@ -244,8 +229,7 @@ static void reindex(void) {
 }
 
 static void prepare(void) {
-    if (table.ready)
-        return;
+    if (table.ready) return;
     table.ready = 1;
     for (size_t i = 0; i < BUILTIN_COUNT; i++) {
         struct weft_external ext;
@@ -263,32 +247,28 @@ const struct weft_external *weft__external(const char *name) {
     prepare();
     size_t h = hash_name(name) & (table.exact_room - 1);
     for (; table.exact[h]; h = (h + 1) & (table.exact_room - 1))
-        if (!strcmp(table.entry[table.exact[h] - 1].name, name))
-            return &table.entry[table.exact[h] - 1];
+        if (!strcmp(table.entry[table.exact[h] - 1].name, name)) return &table.entry[table.exact[h] - 1];
     for (size_t i = 0; i < table.prefix_count; i++) {
         const struct weft_external *e = &table.entry[table.prefix[i]];
-        if (!strncmp(e->name, name, strlen(e->name) - 1))
-            return e;
+        if (!strncmp(e->name, name, strlen(e->name) - 1)) return e;
     }
     return NULL;
 }
 
 int weft__external_has(const struct weft_external *ext, enum weft_effect_kind kind) {
     for (unsigned i = 0; i < ext->count; i++)
-        if (ext->effect[i].kind == kind)
-            return 1;
+        if (ext->effect[i].kind == kind) return 1;
     return 0;
 }
 
 int weft__externals_check(char *err, size_t err_size) {
     prepare();
-    if (!table.bad[0])
-        return 0;
+    if (!table.bad[0]) return 0;
     snprintf(err, err_size, "%s", table.bad);
     return -1;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------------------------- */
 
 static char *trim(char *s) {
     while (isspace((unsigned char)*s))
@@ -301,15 +281,12 @@ static char *trim(char *s) {
 
 /* Splits `EXT(name, CLASS, "effects")` in place. */
 static int split(char *s, struct line *l) {
-    if (strncmp(s, "EXT(", 4))
-        return -1;
+    if (strncmp(s, "EXT(", 4)) return -1;
     char *name = s + 4, *c1 = strchr(name, ','), *c2 = c1 ? strchr(c1 + 1, ',') : NULL;
     char *q1 = c2 ? strchr(c2 + 1, '"') : NULL, *q2 = q1 ? strchr(q1 + 1, '"') : NULL;
-    if (!q2 || strcmp(trim(q2 + 1), ")"))
-        return -1;
+    if (!q2 || strcmp(trim(q2 + 1), ")")) return -1;
     *c1 = *c2 = *q1 = *q2 = 0;
-    if (*trim(c2 + 1))
-        return -1;
+    if (*trim(c2 + 1)) return -1;
     *l = (struct line){trim(name), trim(c1 + 1), q1 + 1};
     return *l->name ? 0 : -1;
 }
@@ -333,8 +310,7 @@ int weft__externals_load(const char *path, char *err, size_t err_size) {
         number++;
         if (comment) {
             char *end = strstr(s, "*/");
-            if (!end)
-                continue;
+            if (!end) continue;
             comment = 0;
             s = trim(end + 2);
         }
@@ -343,11 +319,9 @@ int weft__externals_load(const char *path, char *err, size_t err_size) {
             comment = !end;
             s = end ? trim(end + 2) : s + strlen(s);
         }
-        if (!*s || *s == '#' || !strncmp(s, "//", 2))
-            continue;
+        if (!*s || *s == '#' || !strncmp(s, "//", 2)) continue;
         char *copy = strdup(s); /* lives as long as the table */
-        if (!copy)
-            abort();
+        if (!copy) abort();
         if (split(copy, &l) < 0) {
             snprintf(err, err_size, "%s:%d: expected EXT(name, CLASS, \"effects\")", path, number);
             goto out;
@@ -363,8 +337,7 @@ int weft__externals_load(const char *path, char *err, size_t err_size) {
     }
     rc = 0;
 out:
-    if (rc < 0)
-        table.count = before;
+    if (rc < 0) table.count = before;
     reindex();
     free(buf);
     fclose(f);

@@ -2,7 +2,9 @@
 /* Strongly connected components of a graph of numbers (Tarjan 1972, without recursion). */
 #include "analysis.h"
 
-void weft__graph_init(struct weft_graph *g, uint32_t nodes) { *g = (struct weft_graph){.nodes = nodes}; }
+void weft__graph_init(struct weft_graph *g, uint32_t nodes) {
+    *g = (struct weft_graph){.nodes = nodes};
+}
 
 void weft__graph_fini(struct weft_graph *g) {
     free(g->from);
@@ -47,8 +49,7 @@ void weft__graph_scc(struct weft_graph *g) {
     uint32_t counter = 0, depth = 0, top = 0;
     g->scc_count = 0;
     for (uint32_t root = 0; root < n; root++) {
-        if (index[root])
-            continue;
+        if (index[root]) continue;
         work[depth++] = root, next[root] = g->first[root];
         index[root] = low[root] = ++counter, stack[top++] = root, g->scc[root] = UINT32_MAX;
         while (depth) {
@@ -63,10 +64,8 @@ void weft__graph_scc(struct weft_graph *g) {
                 continue;
             }
             depth--;
-            if (depth && low[v] < low[work[depth - 1]])
-                low[work[depth - 1]] = low[v];
-            if (low[v] != index[v])
-                continue;
+            if (depth && low[v] < low[work[depth - 1]]) low[work[depth - 1]] = low[v];
+            if (low[v] != index[v]) continue;
             uint32_t members = 0, w;
             do {
                 w = stack[--top];
@@ -77,7 +76,6 @@ void weft__graph_scc(struct weft_graph *g) {
         }
     }
     for (size_t e = 0; e < g->edges; e++)
-        if (g->from[e] == g->to[e])
-            g->cyclic[g->scc[g->from[e]]] = 1;
+        if (g->from[e] == g->to[e]) g->cyclic[g->scc[g->from[e]]] = 1;
     free(index), free(low), free(stack), free(work), free(next);
 }

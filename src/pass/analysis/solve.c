@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Points-to analysis: inclusion-based (Andersen 1994), field-sensitive by byte offset, flow- and context-insensitive.
  *
- * Nodes are values and pieces of memory; each has a set of locations that it may hold the address of. Edges say that one set
- * includes another; constraints attached to a node add edges when locations arrive (load, store, pointer arithmetic, calls).
- * The solution is found in waves (Pereira and Berlin 2009): cycles of edges reachable from what changed are merged, sets are
- * passed on in topological order, only differences, and then the constraints look at what is new.
+ * Nodes are values and pieces of memory; each has a set of locations that it may hold the address of. Edges say that
+ * one set includes another; constraints attached to a node add edges when locations arrive (load, store, pointer
+ * arithmetic, calls). The solution is found in waves (Pereira and Berlin 2009): cycles of edges reachable from what
+ * changed are merged, sets are passed on in topological order, only differences, and then the constraints look at what
+ * is new.
  *
- * Locations are byte ranges of objects. Arithmetic with a constant keeps them exact; an index into an array inside an object
- * gives the range of that array (if the bounds are declared and it is not the last thing in the object, where C programs put
- * arrays of variable length); arithmetic that is not understood gives the whole object, never another one. An object that is
- * an array, or was allocated as n * size, is folded: offsets are taken modulo the size of an element. Limits on the number of
- * locations and segments per object keep it finite; beyond them an object loses its fields, not its correctness.
+ * Locations are byte ranges of objects. Arithmetic with a constant keeps them exact; an index into an array inside an
+ * object gives the range of that array (if the bounds are declared and it is not the last thing in the object, where C
+ * programs put arrays of variable length); arithmetic that is not understood gives the whole object, never another one.
+ * An object that is an array, or was allocated as n * size, is folded: offsets are taken modulo the size of an element.
+ * Limits on the number of locations and segments per object keep it finite; beyond them an object loses its fields, not
+ * its correctness.
  *
- * The unknown location stands for memory of code outside and for all exposed objects; it is not expanded, on the contrary:
- * it takes the place of locations in exposed variables wherever it is met, which is what keeps sets small in programs that
- * pass things to libraries. Invariants: whoever loads from it gets it; what is stored to it is exposed; an exposed object
- * contains it, and all that an exposed object contains is exposed (weft__build_exposed). Constants and functions keep their
- * identity when they are exposed.
+ * The unknown location stands for memory of code outside and for all exposed objects; it is not expanded, on the
+ * contrary: it takes the place of locations in exposed variables wherever it is met, which is what keeps sets small in
+ * programs that pass things to libraries. Invariants: whoever loads from it gets it; what is stored to it is exposed;
+ * an exposed object contains it, and all that an exposed object contains is exposed (weft__build_exposed). Constants
+ * and functions keep their identity when they are exposed.
  *
- * A program that is too much for it (MAX_WORK) has everything exposed, which ends it quickly, with nothing left out but locals.
+ * A program that is too much for it (MAX_WORK) has everything exposed, which ends it quickly, with nothing left out but
+ * locals.
  *
  * An access outside of its object is a memory error and is ignored here; plan ALL is for programs that have them. */
 #include "analysis.h"
@@ -28,7 +31,7 @@ enum { MAX_INSIDE = 160, MAX_OUTSIDE = 64, MAX_SEGMENTS = 96 /* per object */, M
 #define MAX_WORK 100000000u /* some ten seconds; counted, not timed, so that builds can be repeated */
 #endif
 
-/* ---- objects and locations ----------------------------------------------------------------------------------------------- */
+/* ---- objects and locations ------------------------------------------------------------------------------------- */
 
 uint32_t weft__points_new_object(struct weft_points *p, enum weft_object_kind kind, LLVMValueRef value, int64_t size) {
     WEFT_GROW(p->object, p->objects, p->object_room);
@@ -46,8 +49,7 @@ static void normalise(const struct weft_object *o, int64_t *lo, int64_t *hi) {
         *lo = 0, *hi = 1;
         return;
     }
-    if (o->kind == WEFT_OBJ_DIFFERENCE)
-        *lo = 0, *hi = 1;
+    if (o->kind == WEFT_OBJ_DIFFERENCE) *lo = 0, *hi = 1;
     if (*lo <= -WEFT_FAR || (*lo >= WEFT_FAR && *hi >= WEFT_FAR)) {
         *lo = -WEFT_FAR, *hi = WEFT_FAR;
         return;
@@ -56,8 +58,7 @@ static void normalise(const struct weft_object *o, int64_t *lo, int64_t *hi) {
         *lo = -WEFT_FAR, *hi = WEFT_FAR;
         return;
     }
-    if (*hi > WEFT_FAR)
-        *hi = WEFT_FAR;
+    if (*hi > WEFT_FAR) *hi = WEFT_FAR;
     if (o->stride) {
         int64_t s = o->stride, n = *hi - *lo, r = ((*lo % s) + s) % s;
         if (n > 1 && r + n > s)
@@ -80,8 +81,7 @@ static uint32_t bucket_of(const struct weft_points *p, uint32_t object, int64_t 
 
 static uint32_t find_location(const struct weft_points *p, uint32_t object, int64_t lo, int64_t hi) {
     for (uint32_t l = p->bucket[bucket_of(p, object, lo, hi)]; l; l = p->location[l].next)
-        if (p->location[l].object == object && p->location[l].lo == lo && p->location[l].hi == hi)
-            return l;
+        if (p->location[l].object == object && p->location[l].lo == lo && p->location[l].hi == hi) return l;
     return 0;
 }
 
@@ -105,8 +105,7 @@ static uint32_t new_location(struct weft_points *p, uint32_t object, int64_t lo,
     uint32_t *b = &p->bucket[bucket_of(p, object, lo, hi)];
     p->location[p->locations] = (struct weft_location){object, *b, p->object[object].location, lo, hi};
     p->object[object].location = p->locations;
-    if (lo == -WEFT_FAR && hi == WEFT_FAR)
-        p->object[object].whole = p->locations;
+    if (lo == -WEFT_FAR && hi == WEFT_FAR) p->object[object].whole = p->locations;
     if (p->object[object].exposed)
         weft__set_add(is_unknown(&p->object[object]) ? &p->absorbed : &p->implied, p->locations);
     return *b = p->locations++;
@@ -118,12 +117,10 @@ uint32_t weft__points_location(struct weft_points *p, uint32_t object, int64_t l
     struct weft_object *o = &p->object[object];
     normalise(o, &lo, &hi);
     uint32_t l = p->buckets ? find_location(p, object, lo, hi) : 0;
-    if (l)
-        return l;
+    if (l) return l;
     if (lo != -WEFT_FAR || hi != WEFT_FAR) {
         int out = hi <= 0 || (o->size >= 0 && !o->stride && lo >= o->size);
-        if (!out && o->inside >= MAX_INSIDE)
-            blur_object(p, object);
+        if (!out && o->inside >= MAX_INSIDE) blur_object(p, object);
         if (out ? o->outside >= MAX_OUTSIDE : o->inside >= MAX_INSIDE)
             return weft__points_location(p, object, -WEFT_FAR, WEFT_FAR);
         out ? o->outside++ : o->inside++;
@@ -134,26 +131,23 @@ uint32_t weft__points_location(struct weft_points *p, uint32_t object, int64_t l
 static uint32_t shifted(struct weft_points *p, uint32_t location, const struct weft_gep *g) {
     struct weft_location l = p->location[location];
     const struct weft_object *o = &p->object[l.object];
-    if (is_unknown(o))
-        return p->loc_unknown;
+    if (is_unknown(o)) return p->loc_unknown;
     if (o->kind == WEFT_OBJ_FUNCTION || o->kind == WEFT_OBJ_DIFFERENCE || (l.lo == -WEFT_FAR && l.hi == WEFT_FAR))
         return location;
     if (g->step && !(o->stride && g->step % o->stride == 0))
         return weft__points_location(p, l.object, -WEFT_FAR, WEFT_FAR);
     int64_t lo = l.lo + g->fixed, hi = l.hi >= WEFT_FAR ? WEFT_FAR : l.hi + g->fixed;
     if (l.hi - l.lo > 1) {
-        /* The optimiser splits a[i + c] into &a[i] and + c, so i alone may be outside of the array: keep what was there. */
-        if (l.lo < lo)
-            lo = l.lo;
-        if (l.hi > hi)
-            hi = l.hi;
+        /* The optimiser splits a[i + c] into &a[i] and + c, so i alone may be outside of the array: keep what was
+         * there. */
+        if (l.lo < lo) lo = l.lo;
+        if (l.hi > hi) hi = l.hi;
     }
     for (int i = 0; i < 2 && g->part[i].stride; i++) {
         int64_t stride = g->part[i].stride, extent = g->part[i].extent;
-        if (o->stride && stride % o->stride == 0)
-            continue;
-        /* An array that ends the object may be longer than declared. The element size of an allocation is guessed, that of
-         * a variable is not. */
+        if (o->stride && stride % o->stride == 0) continue;
+        /* An array that ends the object may be longer than declared. The element size of an allocation is guessed, that
+         * of a variable is not. */
         int64_t end = o->stride ? o->stride : o->size;
         int64_t at = o->stride ? ((lo % end) + end) % end : lo;
         if (g->part[i].array && (!o->stride || o->kind == WEFT_OBJ_HEAP) && (end < 0 || at + extent > end - 8))
@@ -164,12 +158,12 @@ static uint32_t shifted(struct weft_points *p, uint32_t location, const struct w
     return weft__points_location(p, l.object, lo, hi);
 }
 
-int weft__points_range(const struct weft_points *p, uint32_t location, int64_t offset, int64_t size, int64_t *lo, int64_t *hi) {
+int weft__points_range(const struct weft_points *p, uint32_t location, int64_t offset, int64_t size, int64_t *lo,
+                       int64_t *hi) {
     const struct weft_location *l = &p->location[location];
     const struct weft_object *o = &p->object[l->object];
     int64_t end = o->stride ? o->stride : o->size >= 0 ? o->size : WEFT_FAR;
-    if (!is_memory(o) || end == 0 || size == 0)
-        return 0;
+    if (!is_memory(o) || end == 0 || size == 0) return 0;
     if (size == WEFT_WHOLE || (l->lo == -WEFT_FAR && l->hi == WEFT_FAR)) {
         *lo = 0, *hi = end;
         return 1;
@@ -185,10 +179,8 @@ int weft__points_range(const struct weft_points *p, uint32_t location, int64_t o
             *hi = *lo + n;
         return 1;
     }
-    if (*lo < 0)
-        *lo = 0;
-    if (*hi > end)
-        *hi = end;
+    if (*lo < 0) *lo = 0;
+    if (*hi > end) *hi = end;
     return *lo < *hi;
 }
 
@@ -209,14 +201,11 @@ static void collapse(struct weft_points *p, uint32_t object) {
 
 uint32_t weft__points_contents(struct weft_points *p, uint32_t object, int64_t lo, int64_t hi, int store) {
     struct weft_object *o = &p->object[object];
-    if (!is_memory(o))
-        return 0;
-    if (o->stride && o->stride % 8)
-        lo = 0, hi = WEFT_FAR; /* words of different elements overlap differently */
+    if (!is_memory(o)) return 0;
+    if (o->stride && o->stride % 8) lo = 0, hi = WEFT_FAR; /* words of different elements overlap differently */
     lo &= ~(int64_t)7;
     hi = (hi + 7) & ~(int64_t)7;
-    if (o->size >= 0 && !o->stride && hi > o->size)
-        hi = (o->size + 7) & ~(int64_t)7;
+    if (o->size >= 0 && !o->stride && hi > o->size) hi = (o->size + 7) & ~(int64_t)7;
     for (uint32_t i = 0; i < o->segments; i++)
         if (o->collapsed || (o->segment[i].lo == lo && o->segment[i].hi == hi))
             return store ? o->segment[i].in : o->segment[i].out;
@@ -238,7 +227,7 @@ uint32_t weft__points_contents(struct weft_points *p, uint32_t object, int64_t l
     return store ? s.in : s.out;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------------------------- */
 
 uint32_t weft__points_find(struct weft_points *p, uint32_t n) {
     while (p->node[n].rep != n) {
@@ -255,16 +244,14 @@ uint32_t weft__points_new_node(struct weft_points *p) {
 }
 
 static void activate(struct weft_points *p, uint32_t n) {
-    if (p->node[n].active)
-        return;
+    if (p->node[n].active) return;
     p->node[n].active = 1;
     WEFT_GROW(p->active, p->actives, p->active_room);
     p->active[p->actives++] = n;
 }
 
 static void suspend(struct weft_points *p, uint32_t n) {
-    if (p->node[n].pending)
-        return;
+    if (p->node[n].pending) return;
     p->node[n].pending = 1;
     WEFT_GROW(p->pending, p->pendings, p->pending_room);
     p->pending[p->pendings++] = n;
@@ -281,24 +268,20 @@ void weft__points_add(struct weft_points *p, uint32_t n, uint32_t location) {
 
 void weft__points_copy(struct weft_points *p, uint32_t from, uint32_t to) {
     from = weft__points_find(p, from), to = weft__points_find(p, to);
-    if (from == to || from == 0)
-        return;
+    if (from == to || from == 0) return;
     WEFT_CHECK(to != 0);
     uint32_t *there = weft__map_at(&p->edge, (uint64_t)from << 32 | to);
-    if (*there)
-        return;
+    if (*there) return;
     *there = 1;
     struct weft_node *f = &p->node[from];
     WEFT_GROW(f->succ, f->succs, f->succ_room);
     f->succ[f->succs++] = to;
-    if (f->pts.count && weft__set_union(&p->node[to].pts, &f->pts, &p->node[to].fresh))
-        activate(p, to);
+    if (f->pts.count && weft__set_union(&p->node[to].pts, &f->pts, &p->node[to].fresh)) activate(p, to);
 }
 
 void weft__points_constrain(struct weft_points *p, uint32_t n, struct weft_constraint c) {
     n = weft__points_find(p, n);
-    if (n == 0)
-        return;
+    if (n == 0) return;
     struct weft_node *node = &p->node[n];
     WEFT_GROW(p->constraint, p->constraints, p->constraint_room);
     c.next = node->constraint;
@@ -315,8 +298,7 @@ void weft__points_load(struct weft_points *p, uint32_t pointer, int64_t offset, 
 }
 
 void weft__points_store(struct weft_points *p, uint32_t pointer, int64_t offset, int64_t size, uint32_t from) {
-    if (from)
-        weft__points_constrain(p, pointer, (struct weft_constraint){WEFT_C_STORE, 0, from, offset, size});
+    if (from) weft__points_constrain(p, pointer, (struct weft_constraint){WEFT_C_STORE, 0, from, offset, size});
 }
 
 void weft__points_shift(struct weft_points *p, uint32_t from, struct weft_gep gep, uint32_t to) {
@@ -332,8 +314,7 @@ void weft__points_shift(struct weft_points *p, uint32_t from, struct weft_gep ge
 /* b goes into a. Everything is passed on again; merging is rare. */
 static void merge(struct weft_points *p, uint32_t a, uint32_t b) {
     a = weft__points_find(p, a), b = weft__points_find(p, b);
-    if (a == b)
-        return;
+    if (a == b) return;
     WEFT_CHECK(a != 0 && b != 0);
     struct weft_node *x = &p->node[a], *y = &p->node[b];
     y->rep = a;
@@ -355,11 +336,10 @@ static void merge(struct weft_points *p, uint32_t a, uint32_t b) {
     weft__set_fini(&y->fresh);
     weft__set_fini(&y->pend);
     y->succ = NULL, y->succs = y->succ_room = 0, y->constraint = 0;
-    if (x->fresh.count)
-        activate(p, a);
+    if (x->fresh.count) activate(p, a);
 }
 
-/* ---- constraints ------------------------------------------------------------------------------------------------------------- */
+/* ---- constraints ----------------------------------------------------------------------------------------------- */
 
 static void apply(struct weft_points *p, struct weft_constraint c, const struct weft_set *locations) {
     p->work += locations->count;
@@ -369,8 +349,7 @@ static void apply(struct weft_points *p, struct weft_constraint c, const struct 
         WEFT_SET_EACH(locations, l)
         weft__set_add(&moved, shifted(p, (uint32_t)l, &g));
         uint32_t to = weft__points_find(p, c.other);
-        if (weft__set_union(&p->node[to].pts, &moved, &p->node[to].fresh))
-            activate(p, to);
+        if (weft__set_union(&p->node[to].pts, &moved, &p->node[to].fresh)) activate(p, to);
         weft__set_fini(&moved);
         return;
     }
@@ -414,15 +393,14 @@ static void apply(struct weft_points *p, struct weft_constraint c, const struct 
                 p->object[object].exposed = 1;
                 struct weft_set *into = is_unknown(&p->object[object]) ? &p->absorbed : &p->implied;
                 for (uint32_t k = p->object[object].location; k; k = p->location[k].sibling)
-                    if (k != p->loc_unknown)
-                        weft__set_add(into, k);
+                    if (k != p->loc_unknown) weft__set_add(into, k);
             }
             break;
         }
     }
 }
 
-/* ---- waves -------------------------------------------------------------------------------------------------------------------- */
+/* ---- waves ----------------------------------------------------------------------------------------------------- */
 
 /* Scratch of the depth-first search, indexed by node; a stamp tells whether an entry is of this wave. */
 struct wave {
@@ -432,8 +410,7 @@ struct wave {
 };
 
 static void wave_room(struct wave *w, uint32_t nodes) {
-    if (nodes <= w->room)
-        return;
+    if (nodes <= w->room) return;
     uint32_t old = w->room, room = nodes + nodes / 2;
     w->stamp = weft__an_alloc(w->stamp, room, sizeof *w->stamp);
     memset(w->stamp + old, 0, (room - old) * sizeof *w->stamp);
@@ -461,13 +438,11 @@ static void tidy(struct weft_points *p, uint32_t n) {
         stale |= s != node->succ[i];
         node->succ[i] = s;
     }
-    if (!stale)
-        return;
+    if (!stale) return;
     qsort(node->succ, node->succs, sizeof *node->succ, by_number);
     uint32_t w = 0;
     for (uint32_t i = 0; i < node->succs; i++)
-        if (node->succ[i] != n && (!w || node->succ[w - 1] != node->succ[i]))
-            node->succ[w++] = node->succ[i];
+        if (node->succ[i] != n && (!w || node->succ[w - 1] != node->succ[i])) node->succ[w++] = node->succ[i];
     node->succs = w;
 }
 
@@ -494,10 +469,8 @@ static void search(struct weft_points *p, struct wave *w, uint32_t root) {
             continue;
         }
         w->depth--;
-        if (w->depth && w->low[v] < w->low[w->path[w->depth - 1]])
-            w->low[w->path[w->depth - 1]] = w->low[v];
-        if (w->low[v] != w->index[v])
-            continue;
+        if (w->depth && w->low[v] < w->low[w->path[w->depth - 1]]) w->low[w->path[w->depth - 1]] = w->low[v];
+        if (w->low[v] != w->index[v]) continue;
         uint32_t m;
         do {
             m = w->stack[--w->top];
@@ -511,19 +484,16 @@ static void search(struct weft_points *p, struct wave *w, uint32_t root) {
 /* Gives up the parts of an object. */
 static void blur_object(struct weft_points *p, uint32_t object) {
     struct weft_object *o = &p->object[object];
-    if (o->blurred || !is_memory(o))
-        return;
+    if (o->blurred || !is_memory(o)) return;
     uint32_t whole = weft__points_location(p, object, -WEFT_FAR, WEFT_FAR);
     o->blurred = 1;
     for (uint32_t k = o->location; k; k = p->location[k].sibling)
-        if (k != whole)
-            weft__set_add(&p->blurred, k);
-    if (!o->collapsed)
-        collapse(p, object);
+        if (k != whole) weft__set_add(&p->blurred, k);
+    if (!o->collapsed) collapse(p, object);
 }
 
-/* A set this large holds what is passed around everywhere; whatever it holds several parts of, it will store to and load from
- * at all offsets, so nothing is gained by telling them apart in any other set. */
+/* A set this large holds what is passed around everywhere; whatever it holds several parts of, it will store to and
+ * load from at all offsets, so nothing is gained by telling them apart in any other set. */
 static void coarsen(struct weft_points *p, uint32_t n) {
     uint32_t last = UINT32_MAX, *list = NULL; /* locations of an object are often neighbours; that is enough */
     size_t count = 0, room = 0;
@@ -540,13 +510,13 @@ static void coarsen(struct weft_points *p, uint32_t n) {
     free(list);
 }
 
-/* Takes out of a node what says nothing new: locations in exposed objects, and parts of an object that is there as a whole. */
+/* Takes out of a node what says nothing new: locations in exposed objects, and parts of an object that is there as a
+ * whole. */
 static void absorb(struct weft_points *p, struct weft_node *n) {
     if (weft__set_meets(&n->fresh, &p->absorbed)) {
         weft__set_minus(&n->fresh, &p->absorbed);
         weft__set_minus(&n->pts, &p->absorbed);
-        if (weft__set_add(&n->pts, p->loc_unknown))
-            weft__set_add(&n->fresh, p->loc_unknown);
+        if (weft__set_add(&n->pts, p->loc_unknown)) weft__set_add(&n->fresh, p->loc_unknown);
     }
     if (weft__set_has(&n->pts, p->loc_unknown) && weft__set_meets(&n->pts, &p->implied)) {
         weft__set_minus(&n->fresh, &p->implied);
@@ -555,8 +525,7 @@ static void absorb(struct weft_points *p, struct weft_node *n) {
     if (weft__set_meets(&n->fresh, &p->blurred)) {
         struct weft_set add = {0};
         WEFT_SET_EACH(&n->fresh, l)
-        if (p->object[p->location[l].object].blurred)
-            weft__set_add(&add, p->object[p->location[l].object].whole);
+        if (p->object[p->location[l].object].blurred) weft__set_add(&add, p->object[p->location[l].object].whole);
         weft__set_minus(&n->fresh, &p->blurred);
         weft__set_minus(&n->pts, &p->blurred);
         weft__set_union(&n->pts, &add, &n->fresh);
@@ -571,15 +540,13 @@ static void wave(struct weft_points *p, struct wave *w) {
     uint32_t actives = p->actives;
     for (uint32_t i = 0; i < actives; i++) {
         uint32_t n = weft__points_find(p, p->active[i]);
-        if (w->stamp[n] != w->now)
-            search(p, w, n);
+        if (w->stamp[n] != w->now) search(p, w, n);
     }
     /* Components are in reverse topological order; each ends with the member whose low is 0. */
     uint32_t first = 0, comps = 0;
     for (uint32_t i = 0; i < w->ordered; i++) {
         uint32_t n = w->order[i];
-        if (w->low[n] != 0)
-            continue;
+        if (w->low[n] != 0) continue;
         for (uint32_t k = first; k < i; k++)
             merge(p, n, w->order[k]);
         first = i + 1;
@@ -598,15 +565,13 @@ static void wave(struct weft_points *p, struct wave *w) {
             p->node[n].limit = 2 * node->pts.count;
             coarse[coarses++ % MAX_COARSE] = n;
         }
-        if (!node->fresh.count)
-            continue;
+        if (!node->fresh.count) continue;
         struct weft_set fresh = node->fresh;
         node->fresh = (struct weft_set){0};
         p->work += (uint64_t)node->succs * fresh.count;
         for (uint32_t k = 0; k < node->succs; k++) {
             uint32_t s = weft__points_find(p, node->succ[k]);
-            if (s != n)
-                weft__set_union(&p->node[s].pts, &fresh, &p->node[s].fresh);
+            if (s != n) weft__set_union(&p->node[s].pts, &fresh, &p->node[s].fresh);
         }
         if (node->constraint) {
             weft__set_union(&node->pend, &fresh, NULL);
@@ -629,8 +594,7 @@ void weft__points_solve(struct weft_points *p) {
                 p->node[list[i]].pending = 0;
             for (uint32_t i = 0; i < count; i++) {
                 uint32_t n = list[i];
-                if (p->node[n].rep != n)
-                    continue; /* merged: all of it is fresh in the other node */
+                if (p->node[n].rep != n) continue; /* merged: all of it is fresh in the other node */
                 struct weft_set todo = p->node[n].pend;
                 p->node[n].pend = (struct weft_set){0};
                 for (uint32_t c = p->node[n].constraint; c && todo.count; c = p->constraint[c].next)
@@ -654,8 +618,7 @@ void weft__points_solve(struct weft_points *p) {
                 again = 1;
             }
         }
-        if (!again)
-            break;
+        if (!again) break;
     }
     free(w.stamp), free(w.index), free(w.low), free(w.next), free(w.stack), free(w.path), free(w.order), free(w.open);
 }

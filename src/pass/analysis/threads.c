@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* From points-to and call graph to what is shared (LEAP, section 2.2: thread escape, statics treated like other objects, and
- * shared data that is not written any more when there are threads).
+/* From points-to and call graph to what is shared (LEAP, section 2.2: thread escape, statics treated like other
+ * objects, and shared data that is not written any more when there are threads).
  *
- * Threads are abstract: one for main (with static initialisers), one per start routine, one for what atexit was given, if it
- * may run on another thread than main, and one, `outside`, for everything that code outside may call at any time on any
- * thread. A start routine stands for many threads unless its one pthread_create runs at most once. A function runs on the
- * threads whose entry reaches it in the call graph.
+ * Threads are abstract: one for main (with static initialisers), one per start routine, one for what atexit was given,
+ * if it may run on another thread than main, and one, `outside`, for everything that code outside may call at any time
+ * on any thread. A start routine stands for many threads unless its one pthread_create runs at most once. A function
+ * runs on the threads whose entry reaches it in the call graph.
  *
- * An object escapes if a second thread can get to it: it is reachable from the argument or the result of a thread, from a
- * variable that more than one thread accesses, or exposed to code outside. What does not escape is local to whichever thread
- * made it, even if the code that handles it runs on many.
+ * An object escapes if a second thread can get to it: it is reachable from the argument or the result of a thread, from
+ * a variable that more than one thread accesses, or exposed to code outside. What does not escape is local to whichever
+ * thread made it, even if the code that handles it runs on many.
  *
- * Of an object that escapes, the bytes that only one thread accesses, and that thread is one, need no check; nor do bytes
- * that are written only early: at places that can be reached only before any thread was started. (Early accesses are ordered
- * before all others by the creation of threads, so they do not count for the first question either. They do count for escape:
- * a pointer can be kept.) Early are static initialisers and main up to the first call that may start a thread, whatever that
- * call is, and functions called from such places only. */
+ * Of an object that escapes, the bytes that only one thread accesses, and that thread is one, need no check; nor do
+ * bytes that are written only early: at places that can be reached only before any thread was started. (Early accesses
+ * are ordered before all others by the creation of threads, so they do not count for the first question either. They do
+ * count for escape: a pointer can be kept.) Early are static initialisers and main up to the first call that may start
+ * a thread, whatever that call is, and functions called from such places only. */
 #include "analysis.h"
 
 enum { BIT_MAIN, BIT_EXIT, BIT_OUTSIDE, BIT_FIRST, BIT_OVERFLOW = 63 };
@@ -35,12 +35,12 @@ struct ranges {
 struct threads {
     struct weft_facts *f;
     struct weft_points *p;
-    uint64_t *mask;          /* per function: threads that may run it */
-    uint64_t many;           /* threads that may be several */
-    uint8_t *late;           /* per function: it may be entered after a thread was started */
-    uint8_t *starts;         /* per function: it may start one */
-    uint8_t *once;           /* per function: 0 not known, 1 no, 2 yes, 3 being found out */
-    uint32_t *callers;       /* per function: number of calls that reach it, and one of them */
+    uint64_t *mask;    /* per function: threads that may run it */
+    uint64_t many;     /* threads that may be several */
+    uint8_t *late;     /* per function: it may be entered after a thread was started */
+    uint8_t *starts;   /* per function: it may start one */
+    uint8_t *once;     /* per function: 0 not known, 1 no, 2 yes, 3 being found out */
+    uint32_t *callers; /* per function: number of calls that reach it, and one of them */
     uint32_t *caller;
     uint8_t *entry;          /* per function: it is entered other than by a call of this module */
     uint8_t *created;        /* per function: number of pthread_create, up to 2 */
@@ -53,14 +53,15 @@ struct threads {
     int locals_ready;
 };
 
-static int single(const struct threads *t, uint64_t mask) { return (mask & (mask - 1)) == 0 && !(mask & t->many); }
+static int single(const struct threads *t, uint64_t mask) {
+    return (mask & (mask - 1)) == 0 && !(mask & t->many);
+}
 
-/* ---- who runs what ------------------------------------------------------------------------------------------------------- */
+/* ---- who runs what --------------------------------------------------------------------------------------------- */
 
 static int returns_twice(LLVMValueRef call) {
     static unsigned kind;
-    if (!kind)
-        kind = LLVMGetEnumAttributeKindForName("returns_twice", 13);
+    if (!kind) kind = LLVMGetEnumAttributeKindForName("returns_twice", 13);
     LLVMValueRef callee = weft__ir_callee(call);
     return LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, kind) ||
            (LLVMIsAFunction(callee) && LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, kind));
@@ -72,8 +73,7 @@ static int in_loop(LLVMValueRef inst) {
     LLVMValueRef fn = LLVMGetBasicBlockParent(home);
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-            if (weft__ir_is_call(i) && returns_twice(i))
-                return 1;
+            if (weft__ir_is_call(i) && returns_twice(i)) return 1;
     struct weft_map seen = {0};
     LLVMBasicBlockRef *stack = NULL;
     size_t n = 0, room = 0;
@@ -86,8 +86,7 @@ static int in_loop(LLVMValueRef inst) {
             LLVMBasicBlockRef s = LLVMGetSuccessor(end, i);
             found |= s == home;
             uint32_t *at = weft__map_at(&seen, weft__key(s));
-            if ((*at)++)
-                continue;
+            if ((*at)++) continue;
             WEFT_GROW(stack, n, room);
             stack[n++] = s;
         }
@@ -99,8 +98,7 @@ static int in_loop(LLVMValueRef inst) {
 
 /* Is the function run at most once in the life of the process? */
 static int runs_once(struct threads *t, uint32_t f) {
-    if (t->once[f])
-        return t->once[f] == 2;
+    if (t->once[f]) return t->once[f] == 2;
     t->once[f] = 1; /* as long as we are not sure; recursion finds this */
     int yes = 0;
     if (!t->entry[f] && t->callers[f] == 1 && !t->created[f]) {
@@ -125,8 +123,7 @@ static void propagate(struct threads *t) {
             uint32_t f = t->order[i];
             for (uint32_t e = g->first[f]; t->mask[f] && e < g->first[f + 1]; e++) {
                 uint32_t to = g->out[e];
-                if (to == t->f->node_unknown || !(t->mask[f] & ~t->mask[to]))
-                    continue;
+                if (to == t->f->node_unknown || !(t->mask[f] & ~t->mask[to])) continue;
                 t->mask[to] |= t->mask[f];
                 again |= g->scc[to] == g->scc[f];
             }
@@ -150,20 +147,17 @@ static void find_threads(struct threads *t) {
     for (size_t i = 0; i < f->calls; i++)
         for (uint32_t k = 0; k < f->call[i].targets; k++) {
             uint32_t to = f->target[f->call[i].target + k];
-            if (to != f->node_unknown)
-                t->callers[to]++, t->caller[to] = (uint32_t)i;
+            if (to != f->node_unknown) t->callers[to]++, t->caller[to] = (uint32_t)i;
         }
     t->many = 1ull << BIT_OUTSIDE | 1ull << BIT_OVERFLOW;
     unsigned bit = BIT_FIRST;
     struct weft_map bit_of = {0};
     for (uint32_t i = 0; i < f->functions; i++) {
         struct weft_function *fn = &f->function[i];
-        if (!fn->defined)
-            continue;
+        if (!fn->defined) continue;
         if (!f->opt.shared_library && !strcmp(weft__ir_name(fn->fn), "main"))
             t->mask[i] |= 1ull << BIT_MAIN, t->entry[i] |= 1, fn->taken = 1;
-        if (fn->exposed)
-            t->mask[i] |= 1ull << BIT_OUTSIDE, t->entry[i] |= 2, t->late[i] = 1, fn->taken = 1;
+        if (fn->exposed) t->mask[i] |= 1ull << BIT_OUTSIDE, t->entry[i] |= 2, t->late[i] = 1, fn->taken = 1;
     }
     for (uint32_t i = 0; i < p->entries; i++) {
         const struct weft_entry *e = &p->entry[i];
@@ -181,11 +175,9 @@ static void find_threads(struct threads *t) {
             break;
         case WEFT_EFF_THREAD: {
             uint32_t *b = weft__map_at(&bit_of, e->function + 1);
-            if (!*b)
-                *b = bit < BIT_OVERFLOW ? bit++ : BIT_OVERFLOW;
+            if (!*b) *b = bit < BIT_OVERFLOW ? bit++ : BIT_OVERFLOW;
             t->mask[e->function] |= 1ull << *b, t->late[e->function] = 1;
-            if (t->created[e->function] < 2)
-                t->created[e->function]++;
+            if (t->created[e->function] < 2) t->created[e->function]++;
             t->creator[e->function] = e->call;
             break;
         }
@@ -214,15 +206,14 @@ static void find_threads(struct threads *t) {
         if (bit_of.key[i]) {
             uint32_t fn = (uint32_t)bit_of.key[i] - 1;
             const struct weft_call *c = &f->call[t->creator[fn]];
-            if (t->created[fn] > 1 || in_loop(c->inst) || !runs_once(t, c->caller))
-                t->many |= 1ull << bit_of.value[i];
+            if (t->created[fn] > 1 || in_loop(c->inst) || !runs_once(t, c->caller)) t->many |= 1ull << bit_of.value[i];
         }
     weft__map_fini(&bit_of);
     for (uint32_t i = 0; i < f->functions; i++)
         f->function[i].unreachable = f->function[i].defined && !t->mask[i];
 }
 
-/* ---- before the first thread ------------------------------------------------------------------------------------------------- */
+/* ---- before the first thread ----------------------------------------------------------------------------------- */
 
 static int call_starts(const struct threads *t, const struct weft_call *c) {
     int yes = c->starts;
@@ -236,8 +227,7 @@ static int call_starts(const struct threads *t, const struct weft_call *c) {
 static void make_late(struct threads *t, const struct weft_call *c, uint32_t **list, size_t *n, size_t *room) {
     for (uint32_t k = 0; k < c->targets; k++) {
         uint32_t to = t->f->target[c->target + k];
-        if (to == t->f->node_unknown || t->late[to])
-            continue;
+        if (to == t->f->node_unknown || t->late[to]) continue;
         t->late[to] = 1;
         WEFT_GROW(*list, *n, *room);
         (*list)[(*n)++] = to;
@@ -255,8 +245,7 @@ static void mark_late_part(struct threads *t, uint32_t function) {
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
             uint32_t *c = weft__ir_is_call(i) ? weft__map_find(&t->f->call_of, weft__key(i)) : NULL;
             started |= c && call_starts(t, &t->f->call[*c - 1]);
-            if (started)
-                *weft__map_at(&t->late_at, weft__key(i)) = 1;
+            if (started) *weft__map_at(&t->late_at, weft__key(i)) = 1;
         }
         if (started) {
             WEFT_GROW(stack, n, room);
@@ -268,8 +257,7 @@ static void mark_late_part(struct threads *t, uint32_t function) {
         for (unsigned i = 0, k = end ? LLVMGetNumSuccessors(end) : 0; i < k; i++) {
             LLVMBasicBlockRef s = LLVMGetSuccessor(end, i);
             uint32_t *seen = weft__map_at(&late, weft__key(s));
-            if ((*seen)++)
-                continue;
+            if ((*seen)++) continue;
             for (LLVMValueRef in = LLVMGetFirstInstruction(s); in; in = LLVMGetNextInstruction(in))
                 *weft__map_at(&t->late_at, weft__key(in)) = 1;
             WEFT_GROW(stack, n, room);
@@ -295,8 +283,7 @@ static void find_early(struct threads *t) {
         if (t->p->entry[i].effect == WEFT_EFF_CALL && t->p->entry[i].call == UINT32_MAX)
             initialiser_starts |= t->starts[t->p->entry[i].function];
     for (uint32_t i = 0; i < f->functions; i++) {
-        if (initialiser_starts && f->function[i].defined)
-            t->late[i] = 1;
+        if (initialiser_starts && f->function[i].defined) t->late[i] = 1;
         /* a setjmp can be returned to after a thread was started */
         if (t->late[i]) {
             WEFT_GROW(list, n, room);
@@ -306,8 +293,7 @@ static void find_early(struct threads *t) {
         }
     }
     for (size_t i = 0; i < f->calls; i++)
-        if (weft__map_find(&t->late_at, weft__key(f->call[i].inst)))
-            make_late(t, &f->call[i], &list, &n, &room);
+        if (weft__map_find(&t->late_at, weft__key(f->call[i].inst))) make_late(t, &f->call[i], &list, &n, &room);
     /* calls by caller */
     uint32_t *first = weft__an_alloc(NULL, f->functions + 2, sizeof *first);
     memset(first, 0, (f->functions + 2) * sizeof *first);
@@ -328,14 +314,13 @@ static int is_late(const struct threads *t, const struct weft_access *a) {
     return t->late[a->function] || weft__map_find(&t->late_at, weft__key(a->inst)) != NULL;
 }
 
-/* ---- what escapes ----------------------------------------------------------------------------------------------------------------- */
+/* ---- what escapes ---------------------------------------------------------------------------------------------- */
 
 static void escape_node(struct threads *t, uint32_t node, uint32_t **list, size_t *n, size_t *room) {
     const struct weft_set *s = &t->p->node[weft__points_find(t->p, node)].pts;
     WEFT_SET_EACH(s, l) {
         uint32_t o = t->p->location[l].object;
-        if (t->p->object[o].escaped)
-            continue;
+        if (t->p->object[o].escaped) continue;
         t->p->object[o].escaped = 1;
         WEFT_GROW(*list, *n, *room);
         (*list)[(*n)++] = o;
@@ -359,15 +344,14 @@ static void find_escaped(struct threads *t) {
         }
     while (n) {
         uint32_t o = list[--n];
-        if (p->object[o].kind == WEFT_OBJ_DIFFERENCE && p->undone)
-            escape_node(t, p->differences, &list, &n, &room);
+        if (p->object[o].kind == WEFT_OBJ_DIFFERENCE && p->undone) escape_node(t, p->differences, &list, &n, &room);
         for (uint32_t i = 0; i < p->object[o].segments; i++)
             escape_node(t, p->object[o].segment[i].out, &list, &n, &room);
     }
     free(list);
 }
 
-/* ---- accesses ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- accesses -------------------------------------------------------------------------------------------------- */
 
 /* Accesses that are the same for us are looked at once: same pointer node, size, threads, time and kind. */
 struct shape {
@@ -386,7 +370,8 @@ struct shapes {
 };
 
 static int same_shape(const struct shape *a, const struct shape *b) {
-    return a->node == b->node && a->size == b->size && a->threads == b->threads && a->all == b->all && a->written == b->written;
+    return a->node == b->node && a->size == b->size && a->threads == b->threads && a->all == b->all &&
+           a->written == b->written;
 }
 
 static size_t hash_shape(const struct shape *s) {
@@ -410,8 +395,7 @@ static void add_shape(struct shapes *ss, struct shape s) {
     }
     size_t h = hash_shape(&s) & (ss->slots - 1);
     for (; ss->slot[h]; h = (h + 1) & (ss->slots - 1))
-        if (same_shape(&ss->shape[ss->slot[h] - 1], &s))
-            return;
+        if (same_shape(&ss->shape[ss->slot[h] - 1], &s)) return;
     WEFT_GROW(ss->shape, ss->count, ss->room);
     ss->shape[ss->count++] = s;
     ss->slot[h] = (uint32_t)ss->count;
@@ -445,24 +429,21 @@ static enum weft_why classify_object(const struct threads *t, uint32_t location,
     uint32_t object = p->location[location].object;
     const struct weft_object *o = &p->object[object];
     int64_t lo, hi;
-    if (o->kind == WEFT_OBJ_UNKNOWN)
-        return WEFT_WHY_ORDERED;
-    if (o->kind == WEFT_OBJ_DIFFERENCE)
-        return WEFT_WHY_NOTHING;
-    if (o->kind == WEFT_OBJ_FUNCTION || o->constant)
-        return WEFT_WHY_CONSTANT;
-    if (o->exposed || o->cloned)
-        return WEFT_WHY_ORDERED;
+    if (o->kind == WEFT_OBJ_UNKNOWN) return WEFT_WHY_ORDERED;
+    if (o->kind == WEFT_OBJ_DIFFERENCE) return WEFT_WHY_NOTHING;
+    if (o->kind == WEFT_OBJ_FUNCTION || o->constant) return WEFT_WHY_CONSTANT;
+    if (o->exposed || o->cloned) return WEFT_WHY_ORDERED;
     if (!o->escaped)
-        return o->kind == WEFT_OBJ_TLS ? WEFT_WHY_TLS : o->kind == WEFT_OBJ_GLOBAL ? WEFT_WHY_ONE_THREAD : WEFT_WHY_LOCAL;
+        return o->kind == WEFT_OBJ_TLS      ? WEFT_WHY_TLS
+               : o->kind == WEFT_OBJ_GLOBAL ? WEFT_WHY_ONE_THREAD
+                                            : WEFT_WHY_LOCAL;
     uint64_t threads = 0;
     int written = 0;
     if (!weft__points_range(p, location, 0, size, &lo, &hi))
         return WEFT_WHY_NOTHING; /* outside of the object: not this one */
     for (uint32_t i = 0; i < t->ranges[object].count; i++) {
         const struct range *r = &t->ranges[object].range[i];
-        if (r->lo < hi && lo < r->hi)
-            threads |= r->threads, written |= r->written;
+        if (r->lo < hi && lo < r->hi) threads |= r->threads, written |= r->written;
     }
     return single(t, threads) ? WEFT_WHY_ONE_THREAD : written ? WEFT_WHY_ORDERED : WEFT_WHY_UNWRITTEN;
 }
@@ -473,13 +454,10 @@ static enum weft_why classify_node(const struct threads *t, uint32_t node, int64
     int any = 0;
     WEFT_SET_EACH(s, l) {
         enum weft_why w = classify_object(t, (uint32_t)l, size);
-        if (w == WEFT_WHY_ORDERED)
-            return w;
-        if (w == WEFT_WHY_NOTHING)
-            continue;
+        if (w == WEFT_WHY_ORDERED) return w;
+        if (w == WEFT_WHY_NOTHING) continue;
         any = 1;
-        if (w > worst)
-            worst = w;
+        if (w > worst) worst = w;
     }
     return any ? worst : WEFT_WHY_ORDERED; /* we do not know where it points */
 }
@@ -488,8 +466,7 @@ static enum weft_why classify_node(const struct threads *t, uint32_t node, int64
 static int is_plain_local(struct threads *t, const struct weft_access *a) {
     if (!t->locals_ready)
         for (uint32_t i = 0; i < t->f->functions; i++)
-            if (t->f->function[i].defined)
-                weft__local_find(t->f->td, t->f->function[i].fn, &t->locals);
+            if (t->f->function[i].defined) weft__local_find(t->f->td, t->f->function[i].fn, &t->locals);
     t->locals_ready = 1;
     int is_write;
     LLVMTypeRef type;
@@ -506,8 +483,7 @@ static void classify(struct threads *t) {
         a->node = weft__points_find(p, a->node);
         uint64_t mask = t->mask[a->function];
         int late = is_late(t, a);
-        if (mask)
-            add_shape(&ss, (struct shape){a->node, a->size, late ? mask : 0, mask, a->write && late});
+        if (mask) add_shape(&ss, (struct shape){a->node, a->size, late ? mask : 0, mask, a->write && late});
     }
     for (size_t i = 0; i < ss.count; i++) {
         const struct weft_set *s = &p->node[ss.shape[i].node].pts;
@@ -517,8 +493,7 @@ static void classify(struct threads *t) {
     find_escaped(t);
     for (size_t i = 0; i < ss.count; i++) {
         const struct weft_set *s = &p->node[ss.shape[i].node].pts;
-        if (!ss.shape[i].threads)
-            continue;
+        if (!ss.shape[i].threads) continue;
         WEFT_SET_EACH(s, l) {
             uint32_t o = p->location[l].object;
             int64_t lo, hi;
@@ -531,19 +506,16 @@ static void classify(struct threads *t) {
     for (size_t i = 0; i < p->accesses; i++) {
         const struct weft_access *a = &p->access[i];
         enum weft_why why;
-        if (a->which == WEFT_NOT_ASKED)
-            continue;
+        if (a->which == WEFT_NOT_ASKED) continue;
         if (!t->mask[a->function]) {
             why = WEFT_WHY_UNREACHABLE;
         } else {
             uint64_t key = (uint64_t)a->node << 32 | (uint32_t)(int32_t)(a->size > INT32_MAX ? INT32_MAX : a->size);
             uint32_t *w = weft__map_at(&known, key);
-            if (!*w)
-                *w = (uint32_t)classify_node(t, a->node, a->size) + 1;
+            if (!*w) *w = (uint32_t)classify_node(t, a->node, a->size) + 1;
             why = (enum weft_why)(*w - 1);
         }
-        if (p->gave_up && why == WEFT_WHY_ORDERED && is_plain_local(t, a))
-            why = WEFT_WHY_LOCAL;
+        if (p->gave_up && why == WEFT_WHY_ORDERED && is_plain_local(t, a)) why = WEFT_WHY_LOCAL;
         weft__facts_merge(t->f, a->inst, a->which, why);
     }
     weft__map_fini(&known);

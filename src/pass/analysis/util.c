@@ -22,13 +22,10 @@ static size_t slot_of(uint64_t key, size_t room) {
 }
 
 uint32_t *weft__map_find(const struct weft_map *map, uint64_t key) {
-    if (!map->room)
-        return NULL;
+    if (!map->room) return NULL;
     for (size_t s = slot_of(key, map->room);; s = (s + 1) & (map->room - 1)) {
-        if (map->key[s] == key)
-            return &map->value[s];
-        if (!map->key[s])
-            return NULL;
+        if (map->key[s] == key) return &map->value[s];
+        if (!map->key[s]) return NULL;
     }
 }
 
@@ -51,8 +48,7 @@ uint32_t *weft__map_at(struct weft_map *map, uint64_t key) {
     }
     size_t s = slot_of(key, map->room);
     for (; map->key[s]; s = (s + 1) & (map->room - 1))
-        if (map->key[s] == key)
-            return &map->value[s];
+        if (map->key[s] == key) return &map->value[s];
     map->key[s] = key, map->value[s] = 0;
     map->count++;
     return &map->value[s];
@@ -64,11 +60,10 @@ void weft__map_fini(struct weft_map *map) {
     *map = (struct weft_map){0};
 }
 
-/* ---- sets --------------------------------------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------------------------ */
 
 static void set_reserve(struct weft_set *s, uint32_t room) {
-    if (room <= s->room)
-        return;
+    if (room <= s->room) return;
     uint32_t want = s->room ? s->room : 2;
     while (want < room)
         want *= 2;
@@ -118,13 +113,13 @@ int weft__set_add(struct weft_set *s, uint32_t x) {
 int weft__set_remove(struct weft_set *s, uint32_t x) {
     uint32_t i = set_find(s, x / 64);
     uint64_t bit = 1ull << (x % 64);
-    if (i == s->count || s->chunk[i].base != x / 64 || !(s->chunk[i].bits & bit))
-        return 0;
+    if (i == s->count || s->chunk[i].base != x / 64 || !(s->chunk[i].bits & bit)) return 0;
     s->chunk[i].bits &= ~bit;
     return 1;
 }
 
-/* First pass: what is missing? Mostly nothing, and then nothing is written. Second pass: merge from the end, in place. */
+/* First pass: what is missing? Mostly nothing, and then nothing is written. Second pass: merge from the end, in place.
+ */
 int weft__set_union(struct weft_set *into, const struct weft_set *from, struct weft_set *fresh) {
     uint32_t extra = 0, i = 0;
     int changed = 0;
@@ -139,8 +134,7 @@ int weft__set_union(struct weft_set *into, const struct weft_set *from, struct w
             changed = 1;
         }
     }
-    if (!changed)
-        return 0;
+    if (!changed) return 0;
     if (fresh) {
         struct weft_set add = {0};
         i = 0;
@@ -149,8 +143,7 @@ int weft__set_union(struct weft_set *into, const struct weft_set *from, struct w
             while (i < into->count && into->chunk[i].base < c->base)
                 i++;
             uint64_t bits = c->bits;
-            if (i < into->count && into->chunk[i].base == c->base)
-                bits &= ~into->chunk[i].bits;
+            if (i < into->count && into->chunk[i].base == c->base) bits &= ~into->chunk[i].bits;
             if (bits) {
                 set_reserve(&add, add.count + 1);
                 add.chunk[add.count++] = (struct weft_chunk){c->base, bits};
@@ -198,10 +191,8 @@ void weft__set_minus(struct weft_set *a, const struct weft_set *b) {
         struct weft_chunk c = a->chunk[i];
         while (j < b->count && b->chunk[j].base < c.base)
             j++;
-        if (j < b->count && b->chunk[j].base == c.base)
-            c.bits &= ~b->chunk[j].bits;
-        if (c.bits)
-            a->chunk[w++] = c;
+        if (j < b->count && b->chunk[j].base == c.base) c.bits &= ~b->chunk[j].bits;
+        if (c.bits) a->chunk[w++] = c;
     }
     a->count = w;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The runtime half of oracle.c: a state per byte of memory, and a report on stderr when an access breaks what the analyses claim
- * about it. One lock around everything: slow, simple, exact. At the end it prints how many accesses of each class it saw. */
+/* The runtime half of oracle.c: a state per byte of memory, and a report on stderr when an access breaks what the
+ * analyses claim about it. One lock around everything: slow, simple, exact. At the end it prints how many accesses of
+ * each class it saw. */
 #define _GNU_SOURCE
 #include "../../../src/pass/facts.h"
 
@@ -30,8 +31,7 @@ static FILE *out; /* programs close stderr */
 
 /* 0 in a signal handler that came while this thread held the lock: what it does is not looked at. */
 static int take(void) {
-    if (inside)
-        return 0;
+    if (inside) return 0;
     inside = 1;
     while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
         ;
@@ -44,22 +44,19 @@ static void give(void) {
 
 static void *pages(size_t size) {
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED)
-        abort();
+    if (p == MAP_FAILED) abort();
     return p;
 }
 
 static struct state *state_of(uintptr_t a, int make) {
     struct state ***top = &page_table[(a >> 33) & 0x7fff];
     if (!*top) {
-        if (!make)
-            return NULL;
+        if (!make) return NULL;
         *top = pages(sizeof **top << 21);
     }
     struct state **page = &(*top)[(a >> 12) & 0x1fffff];
     if (!*page) {
-        if (!make)
-            return NULL;
+        if (!make) return NULL;
         *page = pages(sizeof **page << 12);
     }
     return &(*page)[a & 0xfff];
@@ -76,15 +73,13 @@ static void forget(uintptr_t a, size_t n) {
 }
 
 void __oracle_object(void *p, uint64_t n) {
-    if (!take())
-        return;
+    if (!take()) return;
     forget((uintptr_t)p, n);
     give();
 }
 
 void __oracle_fresh(void *p, uint64_t n) {
-    if (p && p != MAP_FAILED)
-        __oracle_object(p, n ? n : malloc_usable_size(p));
+    if (p && p != MAP_FAILED) __oracle_object(p, n ? n : malloc_usable_size(p));
 }
 
 static void report(const char *what, uint32_t site, uint32_t other, uintptr_t a) {
@@ -96,18 +91,13 @@ static void report(const char *what, uint32_t site, uint32_t other, uintptr_t a)
 void __oracle_access(void *p, uint64_t n, uint32_t flags, uint32_t site) {
     enum weft_why why = (enum weft_why)(flags >> 8);
     uintptr_t a = (uintptr_t)p;
-    if (!p)
-        return;
-    if (flags & 2)
-        n = strlen(p) + 1;
-    if (!me)
-        me = atomic_fetch_add(&threads, 1);
+    if (!p) return;
+    if (flags & 2) n = strlen(p) + 1;
+    if (!me) me = atomic_fetch_add(&threads, 1);
     atomic_fetch_add_explicit(&seen[why], 1, memory_order_relaxed);
     int after = atomic_load(&late), write = flags & 1;
-    if (why == WEFT_WHY_UNREACHABLE)
-        report("unreachable code was reached", site, site, a);
-    if (!take())
-        return;
+    if (why == WEFT_WHY_UNREACHABLE) report("unreachable code was reached", site, site, a);
+    if (!take()) return;
     for (uint64_t i = 0; i < n; i++, a++) {
         struct state *s = state_of(a, 1);
         if (!s->thread)
@@ -121,8 +111,8 @@ void __oracle_access(void *p, uint64_t n, uint32_t flags, uint32_t site) {
                 s->late_many = 1;
             s->late_write |= write != 0;
         }
-        /* The class of an access is the largest of the objects it may touch, so what it claims of this byte is: it belongs
-         * to one thread, or (any larger class) nobody writes it while several use it. */
+        /* The class of an access is the largest of the objects it may touch, so what it claims of this byte is: it
+         * belongs to one thread, or (any larger class) nobody writes it while several use it. */
         if (why == WEFT_WHY_LOCAL || why == WEFT_WHY_TLS)
             s->claims |= 1, s->claimed_at = site;
         else if (why != WEFT_WHY_ORDERED)
@@ -140,10 +130,8 @@ void __oracle_access(void *p, uint64_t n, uint32_t flags, uint32_t site) {
 void __oracle_call(void *target, void **list, uint32_t complete, uint32_t site) {
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
     for (; *list; list++)
-        if (*list == target)
-            return;
-    if (complete)
-        report("callee is not in the list", site, site, (uintptr_t)target);
+        if (*list == target) return;
+    if (complete) report("callee is not in the list", site, site, (uintptr_t)target);
 }
 
 struct start {
@@ -168,10 +156,8 @@ static void *run(void *p) {
 int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
     static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     struct start *s = malloc(sizeof *s);
-    if (!s)
-        abort();
-    if (!real)
-        *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    if (!s) abort();
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
     s->fn = fn, s->arg = arg;
     atomic_store(&late, 1);
     return real(t, attr, run, s);
@@ -189,13 +175,11 @@ __attribute__((destructor)) static void summary(void) {
         WEFT_WHYS(X)
 #undef X
     };
-    fprintf(out, "oracle: %d broken claims, %d threads, %lu indirect calls;", atomic_load(&reports), atomic_load(&threads) - 1,
-            (unsigned long)calls);
+    fprintf(out, "oracle: %d broken claims, %d threads, %lu indirect calls;", atomic_load(&reports),
+            atomic_load(&threads) - 1, (unsigned long)calls);
     for (int i = 0; i < WEFT_WHY_COUNT; i++)
-        if (seen[i])
-            fprintf(out, " %s %lu", name[i], (unsigned long)seen[i]);
+        if (seen[i]) fprintf(out, " %s %lu", name[i], (unsigned long)seen[i]);
     fputc('\n', out);
     fflush(out);
-    if (atomic_load(&reports))
-        _Exit(99);
+    if (atomic_load(&reports)) _Exit(99);
 }
