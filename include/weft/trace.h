@@ -65,7 +65,9 @@ _Static_assert(sizeof(struct weft_trace_header) == 128, "header layout");
  * of the slot's chunk before it in the file (0 for the first); and, if it is sealed (used is not 0), used is between
  * sizeof(struct weft_chunk) and WEFT_CHUNK, hash is weft_hash of bytes [sizeof(struct weft_chunk), used), and its items
  * fill exactly those bytes. An open chunk (used is 0) holds items up to the first zero byte in place of a tag. All-zero
- * chunks may stand anywhere: they were reserved and not used. */
+ * chunks may stand anywhere: they were reserved and not used. A slot's ticks never go back from chunk to chunk. In an unsealed
+ * file a chunk with magic 0 and no items counts as reserved: the writer was killed while it filled the head. No edge stands
+ * between PARTs and their item; a step is at most 0xfffffe. */
 #define WEFT_CHUNK 32768u
 
 struct weft_chunk {

@@ -15,7 +15,8 @@
  *       is left without an answer; it becomes IN again under its own lock: by itself, or by who answers it, in the same
  *       step in which it gets the line. (If the answer left it WAITING, a third thread could take the line before the
  *       waiter used it, and the edge from the giver would be lost.)
- *   I6  Whoever holds a stripe waits for nothing but stripes with higher numbers. Stripes held for an access are released
+ *   I6  Whoever holds a stripe waits for nothing but stripes with higher numbers and, in split(), its own thread's lock, under
+ *       which nobody takes a stripe. Stripes held for an access are released
  *       at the thread's next tick or miss, before anything else is done there.
  *
  * Memory ordering. Hand-over u -> t: u's accesses precede, in program order, either its own store of the entry (serve) or
