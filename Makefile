@@ -4,7 +4,7 @@
 #   make demo            set up, build, record a racy program until it fails, replay that run
 #   make test            set up, build, run every test; make test T=e2e/foo runs one
 #   make install         honours prefix (default /usr/local) and DESTDIR
-#   make bench | soak | real | fuzz | golden | clean
+#   make bench | soak | real | fuzz | clean
 BUILD ?= build
 prefix ?= /usr/local
 T ?=
@@ -34,9 +34,7 @@ real: all
 	@scripts/setup.sh --real
 	@BUILD=$(BUILD) tests/real.sh
 fuzz: all
-	@BUILD=$(BUILD) tests/fuzz.sh
-golden: all
-	@BUILD=$(BUILD) tests/golden.sh
+	@BUILD=$(BUILD) tests/fuzz/run.sh
 
 install: all
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(prefix)'
@@ -44,4 +42,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup demo test bench soak real fuzz golden install clean
+.PHONY: all setup demo test bench soak real fuzz install clean

@@ -43,10 +43,15 @@ static void check_stuck(struct weft_thread *t, int seen_progress) {
 }
 
 static void wait_flag(struct weft_thread *t, uint32_t f, uint64_t site) {
-    for (int i = 0; i < 300; i++) {
-        if (__atomic_load_n(&flags[f], __ATOMIC_ACQUIRE) == 1) return;
+    int budget = weft__spin_budget(&t->spin);
+    for (int i = 0; i < budget; i++) {
+        if (__atomic_load_n(&flags[f], __ATOMIC_ACQUIRE) == 1) {
+            weft__spin_learn(&t->spin, i, 0);
+            return;
+        }
         weft__pause();
     }
+    weft__spin_learn(&t->spin, budget, 1);
     t->waiting_flag = f;
     t->waiting_site = site;
     __atomic_store_n(&t->waiting, 1, __ATOMIC_SEQ_CST);

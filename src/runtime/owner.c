@@ -11,9 +11,11 @@
  *   I3  An entry leaves NOBODY by compare-and-swap to the first owner, and never comes back.
  *   I4  An entry leaves SPLIT only under the locks of all eight word stripes of the line, to the thread that holds them.
  *       It becomes SPLIT only by its owner, under the owner's lock and the eight stripes.
- *   I5  A thread becomes WAITING or OUT only under its own lock with no one in its list of waiters, so nobody who asked it
- *       is left without an answer; it becomes IN again under its own lock: by itself, or by who answers it, in the same
- *       step in which it gets the line. (If the answer left it WAITING, a third thread could take the line before the
+ *   I5  A thread becomes OUT only under its own lock with no one in its list of waiters, so nobody who asked it is left
+ *       without an answer. It may be WAITING with some in its list, since it will be IN again: it waits for a thread that
+ *       was IN when asked, and whoever that one waits for later was IN then, so there is no circle. Whenever it goes on IN
+ *       with somebody in its list, its limit is a few ticks away at most. It becomes IN again under its own lock: by
+ *       itself, or by who answers it, in the same step in which it gets the line. (If the answer left it WAITING, a third thread could take the line before the
  *       waiter used it, and the edge from the giver would be lost.)
  *   I6  Whoever holds a stripe waits for nothing but stripes with higher numbers and, in split(), its own thread's lock, under
  *       which nobody takes a stripe. Stripes held for an access are released
@@ -78,7 +80,6 @@ static void unlock2(struct weft_thread *a, struct weft_thread *b) {
 #define STRIPES (1u << 16)
 struct stripe {
     int lock; /* spin, then yield: held for one access only */
-    uint16_t run; /* accesses in a row by the same thread */
     uint16_t slot; /* of the last access; 0: none */
     uint64_t tick;
     uint64_t site;
@@ -136,7 +137,6 @@ static void stripe_edge(struct weft_thread *t, uint64_t site, struct stripe *s) 
     }
 }
 static void stripe_mark(struct weft_thread *t, uint64_t site, struct stripe *s, uint32_t step) {
-    s->run = s->slot == t->slot ? (uint16_t)(s->run + (s->run < 0xffff)) : 0;
     s->slot = (uint16_t)t->slot;
     s->tick = t->tls->clock;
     s->site = site;
@@ -148,29 +148,75 @@ void weft__rec_release(struct weft_thread *t) {
     t->nheld = 0;
 }
 
-/* ---- heat: which lines and pages change hands quickly. Heuristics only; racing updates are harmless. --------------- */
+/* ---- heat: what is quarrelled over. Heuristics only; racing updates are harmless. -----------------------------------
+ *
+ * A thread that wants back at once what it gave would make lines go to and fro with every few accesses, at the price of two
+ * threads' waiting each time. So a quarrelling thread that is asked keeps what it has for a tenure: for some microseconds
+ * it works at full speed, and takes what it needs from those who wait; then the others do. A tenure is longer when it has
+ * to begin with much taking, or with a sleep, so that these are a small part of it. What tenures hide, races between two
+ * ticks, is shown by episodes: at a random share of the hand-overs the line is split for a number of accesses. If those
+ * show that threads use different words of it (false sharing), it stays split. */
 
 #define HEAT (1u << 15)
-static struct {
-    uint32_t when; /* tsc >> 10 */
-    uint16_t count;
-    uint16_t pad;
+static struct heat { /* of a split line */
+    uint16_t last;   /* who accessed it last */
+    uint16_t seen, crossed, mixed; /* accesses; those of a word that another one accessed last; those of such a line */
 } heat[HEAT];
 static uint8_t page_heat[HEAT];
 static uint32_t page_when[HEAT]; /* tsc >> 10 of the last hand-over */
-#define SPLIT_AT 6  /* quick hand-overs of a line before its words are ordered one by one */
-#define QUICK 64    /* tsc >> 10: about 25 us */
+#define QUICK 64        /* tsc >> 10: about 25 us */
 #define PAGE_QUARREL 3
-#define JOIN_AFTER 200
+#define QUARREL 2600    /* cycles: who asks so soon after it gave or got something quarrels */
+#define HOT 4           /* so many times in a row */
+#define TENURE 2048     /* cycles, and a random 0 to 3 times as much */
+#define CROWDED 6       /* so many bits more in a crowd */
+#define CROWD_ROUND 64  /* tenures, of which so many find out whether there is one: */
+#define CROWD_PROBE 8
+#define TAKE_SHARE 1024 /* cycles more for each line taken */
+#define LONGEST (1u << 22)
+#ifndef HOLD_TICKS
+#define HOLD_TICKS 8    /* how often the end of a tenure is looked for */
+#endif
+#define SPIN 2000       /* for an answer, before a sleep */
+#define EPISODE 64      /* accesses */
+#define EPISODES 16     /* so many of 1,024 hand-overs begin one */
 
-static int line_is_hot(uint32_t line) {
-    uint32_t now = (uint32_t)(weft__tsc() >> 10), h = (line * 2654435761u) >> 17;
-    if (now - heat[h].when < QUICK) {
-        if (heat[h].count < 1000) heat[h].count++;
-    } else
-        heat[h].count /= 2;
-    heat[h].when = now;
-    return heat[h].count > SPLIT_AT;
+/* An access of a SPLIT line by t; crossed: the word was another's. Whether the episode is over. */
+static int episode(struct weft_thread *t, uint32_t line, int crossed) {
+    struct heat *h = &heat[(line * 2654435761u) >> 17];
+    h->crossed = (uint16_t)(h->crossed + crossed);
+    h->mixed = (uint16_t)(h->mixed + (h->last != t->slot));
+    h->last = (uint16_t)t->slot;
+    if (++h->seen < EPISODE) return 0;
+    int apart = h->mixed > EPISODE / 8 && h->crossed < h->mixed / 4;
+    h->seen = h->crossed = h->mixed = 0;
+    return !apart;
+}
+
+/* t is about to ask. */
+static void quarrel(struct weft_thread *t) {
+    if (weft__tsc() - t->stirred < QUARREL)
+        t->quarrels += t->quarrels < 4 * HOT;
+    else
+        t->quarrels /= 2;
+}
+
+/* A crowd: threads have to wait for a core, so hand-overs go through the kernel. Then it does not pay to spin, and tenures
+ * are long. A round of tenures begins with some in which all is as without a crowd: do waits end in sleeps all the same? */
+static struct {
+    int is;
+    uint32_t tenures, waits, sleeps;
+} crowd;
+static int probing(void) { return !crowd.is || crowd.tenures % CROWD_ROUND < CROWD_PROBE; }
+static void next_tenure(void) {
+    uint32_t n = ++crowd.tenures % CROWD_ROUND;
+    if (n == CROWD_PROBE) crowd.is = crowd.sleeps * 8 > crowd.waits;
+    if (n == 0) crowd.waits = crowd.sleeps = 0;
+}
+static void was_wait(int slept) {
+    if (!probing()) return;
+    crowd.waits++;
+    crowd.sleeps += (uint32_t)slept;
 }
 
 static uint64_t next_random(struct weft_thread *t) {
@@ -201,11 +247,26 @@ static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
     }
 }
 
-/* Answers everybody who asked t. t is IN and holds no stripe; its position is (clock, site). */
-static void serve(struct weft_thread *t, uint64_t site) {
+/* t is IN and holds no stripe; its position is (clock, site). Answers those who asked it: all, or at the end of a tenure
+ * those who spin, or if there are none, the one who has slept longest. */
+static void serve(struct weft_thread *t, uint64_t site, int all) {
+    struct weft_thread *list = NULL, **p, **oldest = NULL;
     weft__lock(&t->lock);
-    struct weft_thread *list = t->waiters;
-    __atomic_store_n(&t->waiters, NULL, __ATOMIC_RELAXED);
+    for (p = &t->waiters; *p;) {
+        struct weft_thread *o = *p;
+        if (all || __atomic_load_n(&o->served, __ATOMIC_RELAXED) != 2) {
+            *p = o->next;
+            o->next = list;
+            list = o;
+        } else {
+            oldest = p;
+            p = &o->next;
+        }
+    }
+    if (!list && oldest) {
+        list = *oldest;
+        *oldest = NULL;
+    }
     weft__unlock(&t->lock);
     struct weft_pos here = standing(t, site);
     while (list) {
@@ -224,17 +285,36 @@ static void serve(struct weft_thread *t, uint64_t site) {
         if (__atomic_exchange_n(&o->served, 1, __ATOMIC_RELEASE) == 2)
             weft__raw(SYS_futex, &o->served, FUTEX_WAKE_PRIVATE, 1);
     }
+    t->tenure = 0;
+    t->stirred = weft__tsc();
 }
 
 static void wait_served(struct weft_thread *t) {
-    for (int i = 0; i < 400; i++) {
-        if (__atomic_load_n(&t->served, __ATOMIC_ACQUIRE) == 1) return;
+    int budget = probing() ? SPIN : SPIN >> CROWDED;
+    for (int i = 0; i < budget; i++) {
+        if (__atomic_load_n(&t->served, __ATOMIC_ACQUIRE) == 1) {
+            was_wait(0);
+            return;
+        }
         weft__pause();
     }
+    was_wait(1);
     int z = 0;
     if (__atomic_compare_exchange_n(&t->served, &z, 2, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
         while (__atomic_load_n(&t->served, __ATOMIC_ACQUIRE) == 2)
             weft__raw(SYS_futex, &t->served, FUTEX_WAIT_PRIVATE, 2, 0);
+}
+
+/* Somebody asked t. Whether it keeps what it has for a while. */
+static int holds(struct weft_thread *t) {
+    uint64_t now = weft__tsc();
+    if (!t->tenure) {
+        if (t->quarrels < HOT) return 0;
+        next_tenure();
+        t->tenure = now + ((TENURE + next_random(t) % (3 * TENURE)) << (probing() ? 0 : CROWDED));
+        t->tenure_most = now + LONGEST;
+    }
+    return (int64_t)(t->tenure - now) > 0;
 }
 
 static void rearm(struct weft_thread *t, uint64_t site) {
@@ -242,7 +322,11 @@ static void rearm(struct weft_thread *t, uint64_t site) {
     for (;;) {
         __atomic_exchange_n(&t->tls->limit, limit, __ATOMIC_SEQ_CST);
         if (likely(!__atomic_load_n(&t->waiters, __ATOMIC_SEQ_CST))) break;
-        serve(t, site);
+        if (limit && holds(t)) {
+            __atomic_store_n(&t->tls->limit, t->tls->clock + HOLD_TICKS, __ATOMIC_RELAXED);
+            break;
+        }
+        serve(t, site, t->quarrels < HOT);
     }
     if (unlikely(__atomic_load_n(&t->sig_pending, __ATOMIC_SEQ_CST))) __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
 }
@@ -274,7 +358,6 @@ static void split(struct weft_thread *t, uint32_t line, uint64_t site) {
     for (int i = 0; i < 8; i++) {
         /* Only reached: t's own access at this site comes later, maybe after others' accesses of the opened words. */
         stripe_mark(t, site, &stripes[ix[i]], here.step);
-        stripes[ix[i]].run = 0;
     }
     weft__lock(&t->lock);
     __atomic_store_n(&TABLE[line], WEFT_SPLIT, __ATOMIC_RELEASE);
@@ -300,7 +383,7 @@ static int join(struct weft_thread *t, uint32_t line, uint64_t site) {
 /* Makes t the owner of the line, unless it is SPLIT. Returns 1 if t may have lost others meanwhile: it had to wait for an
  * answer, or gave some. */
 static int acquire(struct weft_thread *t, uint32_t line, uint64_t site) {
-    int waited = 0;
+    int waited = 0, answered = 0;
     for (;;) {
         uint16_t o = __atomic_load_n(&TABLE[line], __ATOMIC_ACQUIRE);
         if (o == t->slot || o == WEFT_SPLIT) return waited;
@@ -309,21 +392,25 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site) {
             continue;
         }
         struct weft_thread *u = weft__threads[o];
-        if (__atomic_load_n(&t->waiters, __ATOMIC_RELAXED)) {
-            serve(t, site);
-            waited = 1;
-        }
         lock2(t, u);
-        if (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) != o || t->waiters) {
+        if (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) != o) {
             unlock2(t, u);
+            continue;
+        }
+        if (u->state == WEFT_IN && t->waiters && !answered) { /* t is to wait: whoever can go on, should */
+            unlock2(t, u);
+            serve(t, site, t->quarrels < HOT);
+            waited = answered = 1;
             continue;
         }
         if (u->state != WEFT_IN) {
             struct weft_pos here = u->here;
             give(u, t, line);
             unlock2(t, u);
+            if (t->tenure && t->tenure < t->tenure_most) t->tenure += TAKE_SHARE;
             weft__rec_edge(t, site, &here);
         } else {
+            quarrel(t);
             t->want = line;
             t->granted = 0;
             __atomic_store_n(&t->served, 0, __ATOMIC_RELAXED);
@@ -339,8 +426,8 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site) {
             if (!t->granted) continue;
             weft__rec_edge(t, site, &t->grant);
         }
-        /* t owns the line now. Quarrelled over: open it word by word. */
-        if (line_is_hot(line) || unlikely((next_random(t) & 1023) < 8)) split(t, line, site);
+        t->stirred = weft__tsc();
+        if (unlikely((next_random(t) & 1023) < EPISODES)) split(t, line, site);
         return waited;
     }
 }
@@ -383,13 +470,14 @@ static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t si
             weft__rec_release(t);
             continue;
         }
-        int calm = lines == 1;
-        for (uint32_t i = 0; i < k; i++) calm &= stripes[t->held[i]].run > JOIN_AFTER;
-        if (unlikely(calm)) {
-            for (uint32_t i = 0; i < k; i++) stripes[t->held[i]].run = 0;
-            weft__rec_release(t);
-            join(t, first, site);
-            continue;
+        if (lines == 1) {
+            int crossed = 0;
+            for (uint32_t i = 0; i < k; i++) crossed |= stripes[t->held[i]].slot != t->slot;
+            if (unlikely(episode(t, first, crossed))) {
+                weft__rec_release(t);
+                join(t, first, site);
+                continue;
+            }
         }
         for (uint32_t i = 0; i < k; i++) {
             stripe_edge(t, site, &stripes[t->held[i]]);
@@ -410,7 +498,6 @@ void weft__rec_tick(struct weft_thread *t) {
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site) {
     weft__rec_release(t);
     t->misses++;
-    if (unlikely(__atomic_load_n(&t->waiters, __ATOMIC_RELAXED))) serve(t, site);
     uint32_t n = acc & WEFT_ACC_SIZE;
     if (n <= 2 * WEFT_LINE)
         own_small(t, p, n ? n : 1, site);
@@ -441,7 +528,7 @@ void weft__rec_out(struct weft_thread *t) {
         weft__lock(&t->lock);
         if (likely(!t->waiters)) break;
         weft__unlock(&t->lock);
-        serve(t, 0);
+        serve(t, 0, 1);
     }
     t->here = standing(t, 0);
     t->state = WEFT_OUT;

@@ -62,6 +62,22 @@ struct weft_log {
 
 #define WEFT_HELD_MAX 32
 
+/* How long to spin before a sleep: long, unless it was in vain the last times, because who is waited for has no core to
+ * run on. Now and then a long spin finds out whether that has changed. */
+struct weft_spin {
+    uint16_t vain, waits;
+};
+#define WEFT_SPIN_MOST 2000
+static inline int weft__spin_budget(struct weft_spin *s) {
+    return s->waits++ % 16 ? WEFT_SPIN_MOST >> s->vain : WEFT_SPIN_MOST;
+}
+static inline void weft__spin_learn(struct weft_spin *s, int turns, int in_vain) {
+    if (in_vain)
+        s->vain = (uint16_t)(s->vain + (s->vain < 6));
+    else if (s->vain)
+        s->vain = turns >= WEFT_SPIN_MOST >> s->vain ? 0 : (uint16_t)(s->vain - 1);
+}
+
 struct weft_thread {
     /* Protocol words, touched by other threads: a cache line of their own. */
     _Alignas(128) int lock;       /* futex mutex: 0 free, 1 held, 2 held and somebody sleeps */
@@ -81,7 +97,12 @@ struct weft_thread {
     uint32_t held[WEFT_HELD_MAX]; /* stripes locked for the access that was just let through */
     uint64_t at_tick, at_site;    /* the position of the thread's last edge, and how many it has there */
     uint32_t at_step;
+    struct weft_spin spin;        /* replay: for flags */
     uint64_t rng;
+    uint64_t tenure;              /* somebody asked: until when (tsc) the thread keeps what it has; 0: answers at once */
+    uint64_t tenure_most;
+    uint64_t stirred;             /* tsc of the last answer given or got */
+    uint32_t quarrels;            /* times in a row that it asked soon after that */
     struct weft_seen *seen;       /* by slot */
     struct weft_log log;
     uint64_t edges, misses, splits, asks;

@@ -17,7 +17,9 @@ answer-without-waiters-lock - crossed
 step-forgotten - step
 no-look-after-locking-words - join
 split-says-done - hot-same
-no-look-at-own-waiters - crossed
+holds-for-good - hold
+holds-and-forgets - hold
+sleepers-lost -d hold-sleepers
 rearm-by-plain-store -t ask-again
 rearm-after-looking - ask-again
 answered-but-left-waiting - crossed
@@ -47,14 +49,16 @@ answer-without-waiters-lock) # the prototype's mistake: a grant must hold the wa
 step-forgotten) within standing 's/? t->at_step : 0/? 0 : 0/' ;;
 no-look-after-locking-words) within own_small 's/!= was\[i\]) ok = 0/!= was[i]) ok = 1/' ;;
 split-says-done) within split 's/, here\.step)/, WEFT_DONE)/' ;;
-no-look-at-own-waiters) within acquire 's/ || t->waiters) {/) {/' ;;
+holds-for-good) within rearm 's/t->tls->clock + HOLD_TICKS/WEFT_NEVER/' ;;
+holds-and-forgets) within rearm 's/^ *__atomic_store_n(&t->tls->limit, t->tls->clock + HOLD_TICKS.*//' ;;
+sleepers-lost) within serve 's/^ *\*oldest = NULL;/t->waiters = NULL;/' ;;
 rearm-by-plain-store)
     within rearm 's/__atomic_exchange_n(&t->tls->limit, limit, __ATOMIC_SEQ_CST)/__atomic_store_n(\&t->tls->limit, limit, __ATOMIC_RELAXED)/' ;;
 rearm-after-looking)
     within rearm '/__atomic_exchange_n/d;s/__ATOMIC_SEQ_CST))) break;/__ATOMIC_SEQ_CST))) { __atomic_exchange_n(\&t->tls->limit, limit, __ATOMIC_SEQ_CST); break; }/' ;;
 answered-but-left-waiting) # and the waiter comes in by itself
     expr='s/^ *o->state = WEFT_IN;//;s/^ *wait_served(t);/wait_served(t); weft__lock(\&t->lock); t->state = WEFT_IN; weft__unlock(\&t->lock);/' ;;
-group-not-asked-again) within acquire '/serve(t, site);/{n;s/waited = 1;//}' ;;
+group-not-asked-again) within acquire '/serve(t, site, /{n;s/waited = answered = 1;/answered = 1;/}' ;;
 split-without-edges) within split 's/stripe_edge([^;]*);/;/' ;;
 join-without-edges) within join 's/stripe_edge([^;]*);/;/' ;;
 out-without-answering) within weft__rec_out 's/if (likely(!t->waiters)) break;/break;/' ;;
@@ -63,7 +67,7 @@ seen-filter-without-step) within weft__rec_edge 's/ && to->step <= s->step//' ;;
 words-not-released-at-tick) within own_small 's/__atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);//' ;;
 words-released-too-early) within own_small 's/__atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);/weft__rec_release(t);/' ;;
 taken-while-inside) within acquire 's/if (u->state != WEFT_IN) {/if (1) {/' ;;
-owner-not-looked-at-again) within acquire 's/if (__atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) != o || /if (/' ;;
+owner-not-looked-at-again) within acquire 's/if (__atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) != o) {/if (0) {/' ;;
 answers-what-is-gone) within serve 's/if (__atomic_load_n(&TABLE\[o->want\], __ATOMIC_RELAXED) == t->slot) {/if (1) {/' ;;
 order-says-reached) within weft__rec_order 's/WEFT_DONE/0/' ;;
 word-says-reached) within own_small 's/stripe_mark(\(.*\), WEFT_DONE)/stripe_mark(\1, 0)/' ;;

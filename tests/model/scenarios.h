@@ -16,6 +16,13 @@ static const struct scenario scenarios[] = {
     {"straddle", "12", 's', 3, 0, 0, {"x t wA7", "wB0 x", "wA7 t"}, "sT"},
     {"straddle-pages", "12", 'p', 1, 0, 0, {"x t", "y wB0", "wA7 t"}, "sT"},
     {"page", "11", 's', 1, 0, 0, {"wA0 wB0 t wA0", "wA0 t wB0", "rB0 rA0"}, "sT"},
+    /* Who is asked keeps what it has for some ticks. */
+    {"hold", "10", 's', 3, 0, 0, {"wA0 t t wA0", "wA0 t", "rA0"}, "st", 2},
+    {"hold-two", "10", 's', 3, 0, 0, {"wA0 t t wA0", "wA0 t", ""}, "d", 1},
+    {"hold-three", "10", 's', 3, 0, 0, {"wA0 t t", "wA0", "wA0"}, "D", 1},
+    {"hold-sleepers", "11", 's', 3, 0, 0, {"t t", "wA0", "wB0"}, "d", 1},
+    {"hold-crossed", "12", 's', 3, 0, 0, {"wA0 wB0 t wA1", "wB0 wA0 t wB1", "rA0"}, "sT", 1},
+    {"hold-hot", "12", 's', 3, 1, 0, {"wA0 wB0 t", "wB0 wA0 t", ""}, "std", 1},
     /* Groups. */
     {"group", "12", 's', 3, 0, 0, {"k t", "wB0 t wA0", "wA0"}, "sT"},
     {"groups-two", "12", 's', 3, 0, 0, {"k", "k", "t"}, "st"},

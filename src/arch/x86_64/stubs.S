@@ -132,6 +132,14 @@ weft__switch:
         .cfi_def_cfa %rsp, 8
         cmpq $0, %fs:CANCEL(%rcx)
         jne 2f
+        /* Nothing of what happened here is left in registers; the body has cleared rdx, if it is not a result. */
+        xorl %ecx, %ecx
+        xorl %esi, %esi
+        xorl %edi, %edi
+        xorl %r8d, %r8d
+        xorl %r9d, %r9d
+        xorl %r10d, %r10d
+        xorl %r11d, %r11d
         ret
 2:      movq $0, %fs:CANCEL(%rcx)
         jmp weft__cancel_exit
