@@ -62,6 +62,7 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  * of the others are in rdi and rsi.
  *
  *   __weft_tick_cold    clock has reached limit
+ *   __weft_tick_spin    the same, in a loop that only waits for others
  *   __weft_miss         saved[9]: address; saved[10]: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
  *                       When it returns, the access may be done; what it had to lock is released at the thread's next
  *                       tick or miss.

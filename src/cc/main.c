@@ -95,10 +95,7 @@ static void check_link(const struct cc_cmd *cmd, const char *libdir) {
     if (cmd->foreign) fail("%s: weft supports x86-64 Linux only", cmd->foreign);
     if (cmd->sanitizer && !strcmp(cmd->sanitizer, "thread"))
         fail("-fsanitize=thread: ThreadSanitizer and weft cannot be in one program");
-    if (cmd->static_link && access(join(libdir, "/", "libweft-rt.a"), R_OK) < 0)
-        fail("%s: a program for weft must be linked dynamically, since the runtime is a shared library",
-             cmd->static_link);
-    need(libdir, cmd->static_link ? "libweft-rt.a" : "libweft-rt.so");
+    need(libdir, "libweft-rt.so");
     need(libdir, "weft-pass.so");
 }
 
@@ -106,7 +103,7 @@ static void add_link_front(struct cc_strs *out, const struct cc_cmd *cmd, const 
                            const char *why) {
     linker(out, "--push-state");
     linker(out, "--no-as-needed");
-    linker(out, need(libdir, cmd->static_link ? "libweft-rt.a" : "libweft-rt.so"));
+    linker(out, need(libdir, "libweft-rt.so"));
     linker(out, "--pop-state");
     linker(out, "--build-id=sha1");
     /* GNU ld, clang's default linker, lets version scripts name symbols that do not exist; lld's default does not. */
@@ -124,10 +121,8 @@ static void add_link_back(struct cc_strs *out, const struct cc_cmd *cmd, const c
         linker(out, inst);
         linker(out, "--pop-state");
     }
-    if (!cmd->static_link) {
-        linker(out, "-rpath");
-        linker(out, libdir);
-    }
+    linker(out, "-rpath");
+    linker(out, libdir);
     linker(out, "-z");
     linker(out, "now");
     if (cmd->no_build_id) linker(out, "--build-id=sha1"); /* a trace names its program by it */
@@ -139,9 +134,29 @@ static void add_linker_choice(struct cc_strs *out) {
     if (!getenv("WEFT_CLANG")) cc_strs_add(out, "--ld-path=" WEFT_LLD);
 }
 
+/* Libraries that come with the compiler and libc. */
+static bool is_system_library(const char *name) {
+    static const char *const names[] = {"c",   "m",     "pthread", "dl",   "rt",     "util",    "resolv", "anl",
+                                        "gcc", "gcc_s", "gcc_eh",  "stdc++", "c++", "c++abi", "atomic", "unwind"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
+}
+
+/* -static: the runtime and libc are shared libraries all the same; the program's own libraries are taken from archives. */
 static void add_args(struct cc_strs *out, const struct cc_cmd *cmd, size_t from, size_t to) {
-    for (size_t i = from; i < to; i++)
-        cc_strs_add(out, cmd->args.v[i]);
+    bool archives = cmd->static_link && cmd->links && !cmd->relocatable;
+    for (size_t i = from; i < to; i++) {
+        const char *arg = cmd->args.v[i];
+        bool apart = !strcmp(arg, "-l");
+        const char *lib = apart && i + 1 < to ? cmd->args.v[i + 1] : arg[0] == '-' && arg[1] == 'l' && arg[2] ? arg + 2 : NULL;
+        if (archives && (!strcmp(arg, "-static") || !strcmp(arg, "--static") || !strcmp(arg, "-static-pie"))) continue;
+        bool own = archives && lib && !is_system_library(lib);
+        if (own) linker(out, "-Bstatic");
+        cc_strs_add(out, arg);
+        if (apart && i + 1 < to) cc_strs_add(out, cmd->args.v[++i]);
+        if (own) linker(out, "-Bdynamic");
+    }
 }
 
 /* <weft/weft.h>, after all other folders: in place of nothing that the program has. */
@@ -372,6 +387,9 @@ int main(int argc, char **argv) {
     if (cmd.links && !cmd.relocatable) {
         bool quiet = is_quiet(&cmd);
         check_link(&cmd, libdir);
+        if (cmd.static_link && !quiet)
+            fprintf(stderr, "%s: note: %s: libc and weft's runtime are linked as shared libraries, the rest from archives\n",
+                    cc_name, cmd.static_link);
         for (size_t i = 0; i < cmd.env.n; i++)
             putenv(cmd.env.v[i]);
         setenv("WEFT_LINK", cmd.shared ? "shared" : "exe", 1);

@@ -168,6 +168,8 @@ struct weft_external {
 
 /* NULL: not in the table. Intrinsics are found by the longest prefix. */
 const struct weft_external *weft__external(const char *name);
+/* A function of a shared library that was built with weft too (weft-cc lists them): it orders itself. */
+int weft__external_ordered(const char *name);
 
 /* Adds the entries of a file in the syntax of externals.def; they come before those of the table. 0, or -1 with a
  * message in `err` ("FILE:LINE: what"). Call it before weft__facts_new; not thread-safe. */

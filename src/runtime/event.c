@@ -38,6 +38,13 @@ WEFT_HIDDEN void weft__enter_tick(uint64_t a, uint64_t b, uint64_t site) {
         __weft_tls.limit = WEFT_NEVER;
 }
 
+/* The tick of a loop that only waits for others. */
+WEFT_HIDDEN void weft__enter_spin(uint64_t a, uint64_t b, uint64_t site) {
+    struct weft_thread *t = known();
+    if (t && weft__mode == WEFT_RECORD) weft__rec_spins(t);
+    weft__enter_tick(a, b, site);
+}
+
 WEFT_HIDDEN void weft__enter_miss(uint64_t p, uint64_t acc, uint64_t site) {
     struct weft_thread *t = known();
     if (!t) return;

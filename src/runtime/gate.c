@@ -19,9 +19,19 @@ static uint32_t *flags;
 static int progress; /* advances whenever anybody gets past a gate: the stuck check watches it */
 #define POISON 1
 
+/* Where every thread that could run has a core, whoever is waited for is about to come, and a sleep would cost more; else a
+ * spin takes its core away from it. */
+static int awake, cores;
+#define SPIN 2000
+#define SPIN_CROWDED 60
+void weft__gate_awake(int more) { __atomic_fetch_add(&awake, more, __ATOMIC_RELAXED); }
+
+/* Those who slept are counted as awake by who wakes them: they need a core from now on. */
 static void set_flag(uint32_t f) {
-    if (__atomic_exchange_n(&flags[f], 1, __ATOMIC_ACQ_REL) == 2) weft__raw(SYS_futex, &flags[f], FUTEX_WAKE_PRIVATE, 1 << 30);
+    if (__atomic_exchange_n(&flags[f], 1, __ATOMIC_ACQ_REL) == 2)
+        weft__gate_awake((int)weft__raw(SYS_futex, &flags[f], FUTEX_WAKE_PRIVATE, 1 << 30));
 }
+
 
 /* All threads that are still to do something wait, and have done so for a while: the replay cannot go on. */
 static void check_stuck(struct weft_thread *t, int seen_progress) {
@@ -43,15 +53,11 @@ static void check_stuck(struct weft_thread *t, int seen_progress) {
 }
 
 static void wait_flag(struct weft_thread *t, uint32_t f, uint64_t site) {
-    int budget = weft__spin_budget(&t->spin);
-    for (int i = 0; i < budget; i++) {
-        if (__atomic_load_n(&flags[f], __ATOMIC_ACQUIRE) == 1) {
-            weft__spin_learn(&t->spin, i, 0);
-            return;
-        }
+    for (int i = 0; i < SPIN; i++) {
+        if (__atomic_load_n(&flags[f], __ATOMIC_ACQUIRE) == 1) return;
+        if (i > SPIN_CROWDED && __atomic_load_n(&awake, __ATOMIC_RELAXED) > cores) break;
         weft__pause();
     }
-    weft__spin_learn(&t->spin, budget, 1);
     t->waiting_flag = f;
     t->waiting_site = site;
     __atomic_store_n(&t->waiting, 1, __ATOMIC_SEQ_CST);
@@ -61,7 +67,9 @@ static void wait_flag(struct weft_thread *t, uint32_t f, uint64_t site) {
         __atomic_compare_exchange_n(&flags[f], &z, 2, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
         if (z == 1) break;
         struct __kernel_timespec ts = {2, 0};
+        weft__gate_awake(-1);
         long r = weft__raw(SYS_futex, &flags[f], FUTEX_WAIT_PRIVATE, 2, &ts);
+        if (r) weft__gate_awake(1);
         if (r == -110) check_stuck(t, seen);
     }
     __atomic_store_n(&t->waiting, 0, __ATOMIC_SEQ_CST);
@@ -105,6 +113,7 @@ void weft__gate_park(struct weft_thread *t) {
     __atomic_fetch_add(&progress, 1, __ATOMIC_ACQ_REL);
     weft__raw(SYS_futex, &progress, FUTEX_WAKE_PRIVATE, 1 << 30);
     static int never;
+    weft__gate_awake(-1);
     for (;;) weft__raw(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, 0);
 }
 
@@ -255,6 +264,7 @@ const void *weft__gate_data(const struct weft_sched_item *i) { return weft__file
 void weft__gate_finish(struct weft_thread *t) {
     settle(t);
     __atomic_store_n(&t->waiting, 3, __ATOMIC_SEQ_CST);
+    weft__gate_awake(-1);
     for (int quiet = 0;;) {
         int seen = __atomic_load_n(&progress, __ATOMIC_ACQUIRE), busy = 0, gated = 0;
         for (uint32_t s = 1; s < weft__slots; s++) {
@@ -282,6 +292,11 @@ void weft__gate_finish(struct weft_thread *t) {
 void weft__gate_open(struct weft_thread *t) {
     struct weft_sched *s = (struct weft_sched *)(weft__file + weft__control->sched_off);
     flags = (uint32_t *)(weft__file + s->flags_off);
+    if (!cores) {
+        uint64_t set[128];
+        long n = weft__raw(SYS_sched_getaffinity, 0, sizeof set, set);
+        for (long i = 0; i < n / 8; i++) cores += __builtin_popcountl(set[i]);
+    }
     t->cur_tick = WEFT_NEVER;
     t->items = t->items_end = NULL;
     t->final_tick = 0;

@@ -210,7 +210,7 @@ static struct {
 static int probing(void) { return !crowd.is || crowd.tenures % CROWD_ROUND < CROWD_PROBE; }
 static void next_tenure(void) {
     uint32_t n = ++crowd.tenures % CROWD_ROUND;
-    if (n == CROWD_PROBE) crowd.is = crowd.sleeps * 8 > crowd.waits;
+    if (n == CROWD_PROBE) crowd.is = crowd.sleeps * 2 > crowd.waits;
     if (n == 0) crowd.waits = crowd.sleeps = 0;
 }
 static void was_wait(int slept) {
@@ -493,6 +493,11 @@ static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t si
 void weft__rec_tick(struct weft_thread *t) {
     weft__rec_release(t);
     rearm(t, 0);
+}
+
+/* It has no use for what it has: no tenure. */
+void weft__rec_spins(struct weft_thread *t) {
+    if (__atomic_load_n(&t->waiters, __ATOMIC_RELAXED)) t->tenure = 1;
 }
 
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site) {

@@ -62,22 +62,6 @@ struct weft_log {
 
 #define WEFT_HELD_MAX 32
 
-/* How long to spin before a sleep: long, unless it was in vain the last times, because who is waited for has no core to
- * run on. Now and then a long spin finds out whether that has changed. */
-struct weft_spin {
-    uint16_t vain, waits;
-};
-#define WEFT_SPIN_MOST 2000
-static inline int weft__spin_budget(struct weft_spin *s) {
-    return s->waits++ % 16 ? WEFT_SPIN_MOST >> s->vain : WEFT_SPIN_MOST;
-}
-static inline void weft__spin_learn(struct weft_spin *s, int turns, int in_vain) {
-    if (in_vain)
-        s->vain = (uint16_t)(s->vain + (s->vain < 6));
-    else if (s->vain)
-        s->vain = turns >= WEFT_SPIN_MOST >> s->vain ? 0 : (uint16_t)(s->vain - 1);
-}
-
 struct weft_thread {
     /* Protocol words, touched by other threads: a cache line of their own. */
     _Alignas(128) int lock;       /* futex mutex: 0 free, 1 held, 2 held and somebody sleeps */
@@ -97,7 +81,6 @@ struct weft_thread {
     uint32_t held[WEFT_HELD_MAX]; /* stripes locked for the access that was just let through */
     uint64_t at_tick, at_site;    /* the position of the thread's last edge, and how many it has there */
     uint32_t at_step;
-    struct weft_spin spin;        /* replay: for flags */
     uint64_t rng;
     uint64_t tenure;              /* somebody asked: until when (tsc) the thread keeps what it has; 0: answers at once */
     uint64_t tenure_most;
@@ -188,6 +171,7 @@ void weft__log_close(void);
 void weft__lock(int *l);
 void weft__unlock(int *l);
 void weft__rec_tick(struct weft_thread *t);
+void weft__rec_spins(struct weft_thread *t); /* the tick that follows is one of a loop that only waits */
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site);
 int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site); /* 1: had to wait */
 void weft__rec_out(struct weft_thread *t);
@@ -198,6 +182,7 @@ void weft__rec_release(struct weft_thread *t);
 
 /* ---- gate.c: replay */
 void weft__gate_open(struct weft_thread *t);
+void weft__gate_awake(int more); /* threads that run, or could */
 void weft__gate_tick(struct weft_thread *t);
 void weft__gate_arm(struct weft_thread *t); /* limit and id for what comes next */
 void weft__gate_operation(struct weft_thread *t);

@@ -308,6 +308,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     struct weft_thread *t = weft__thread_new(1);
     t->tls = &__weft_tls;
     t->alive = 1;
+    weft__gate_awake(1);
     t->tid = (int)weft__raw(SYS_gettid);
     t->pthread = (unsigned long)weft__real.pthread_self();
     t->tls->self = t;

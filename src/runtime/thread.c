@@ -170,6 +170,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         c->parent = t->slot;
         c->joined_or_detached = detached == PTHREAD_CREATE_DETACHED;
         c->alive = 1;
+        weft__gate_awake(1);
         c->waiting = 0;
         c->exiting = 0;
         c->tls = NULL; /* until it runs */
@@ -183,6 +184,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
             c->pthread = *th;
         else {
             c->alive = 0;
+            weft__gate_awake(-1);
             __atomic_fetch_sub(&living, 1, __ATOMIC_SEQ_CST);
         }
     }
@@ -258,6 +260,7 @@ int weft__thread_exit(struct weft_thread *t) {
     weft__gate_end(t);
     weft__lock(&slots_lock);
     __atomic_store_n(&t->alive, 0, __ATOMIC_RELEASE);
+    weft__gate_awake(-1);
     weft__raw(SYS_futex, &t->alive, FUTEX_WAKE_PRIVATE, 1); /* weft__join_block */
     if (t->joined_or_detached && t->slot != 1)
         slot_free(t);

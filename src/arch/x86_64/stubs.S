@@ -87,6 +87,7 @@
 .endm
 
         COLD __weft_tick_cold, weft__enter_tick
+        COLD __weft_tick_spin, weft__enter_spin
         COLD __weft_miss, weft__enter_miss, 1
         COLD __weft_verify, weft__enter_verify
         COLD __weft_come_in, weft__enter_come_in

@@ -920,8 +920,10 @@ static void reach(struct weft_points *p, uint32_t call, LLVMValueRef fn, int dir
     if (strstr(name, "current_exception") || strstr(name, "exception_ptr"))
         expose(p, p->thrown); /* it can be thrown again on another thread */
     if (!ext) {
-        weft__facts_note_unknown(f, name);
+        int was = f->call[call].out, ordered = weft__external_ordered(name);
+        if (!ordered) weft__facts_note_unknown(f, name);
         unknown_call(p, call);
+        if (ordered) f->call[call].out = was;
         return;
     }
     build_external(p, call, inst, f->call[call].caller, ext, LLVMCountParams(fn), direct);

@@ -255,6 +255,35 @@ const struct weft_external *weft__external(const char *name) {
     return NULL;
 }
 
+int weft__external_ordered(const char *name) {
+    static char *text; /* names, each in a line of its own, with a line's end before the first */
+    static int looked;
+    if (!looked) {
+        const char *path = getenv("WEFT_ORDERED");
+        FILE *f = path ? fopen(path, "r") : NULL;
+        looked = 1;
+        if (f) {
+            size_t n = 1, room = 1 << 16, got;
+            text = malloc(room);
+            if (!text) abort();
+            text[0] = '\n';
+            while ((got = fread(text + n, 1, room - n - 2, f))) {
+                n += got;
+                if (n + 2 < room) continue;
+                text = realloc(text, room *= 2);
+                if (!text) abort();
+            }
+            fclose(f);
+            text[n] = '\n';
+            text[n + 1] = 0;
+        }
+    }
+    size_t n = strlen(name);
+    for (const char *at = text; at && (at = strstr(at, name)); at++)
+        if (at[-1] == '\n' && at[n] == '\n') return 1;
+    return 0;
+}
+
 int weft__external_has(const struct weft_external *ext, enum weft_effect_kind kind) {
     for (unsigned i = 0; i < ext->count; i++)
         if (ext->effect[i].kind == kind) return 1;

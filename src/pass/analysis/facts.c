@@ -102,14 +102,17 @@ static void coarse_call(struct weft_facts *f, struct weft_call *c) {
         return;
     }
     const struct weft_external *ext = NULL;
+    int ordered = 0;
     if (known) {
         const char *name = weft__ir_name(callee);
         if (weft__facts_is_runtime(name)) return;
         ext = weft__external(name);
-        if (!ext) weft__facts_note_unknown(f, name);
+        ordered = !ext && weft__external_ordered(name);
+        if (!ext && !ordered) weft__facts_note_unknown(f, name);
     }
     if (!ext) {
-        c->out = c->starts = 1;
+        c->out = !ordered;
+        c->starts = 1;
         add_target(f, c, f->node_unknown);
         return;
     }
@@ -132,7 +135,7 @@ static int call_touches(struct weft_facts *f, LLVMValueRef call, unsigned arg) {
     const char *name = weft__ir_name(callee);
     if (weft__facts_is_runtime(name)) return 0;
     const struct weft_external *ext = weft__external(name);
-    if (!ext) return 1;
+    if (!ext) return !weft__external_ordered(name);
     unsigned fixed = LLVMCountParams(callee);
     for (unsigned i = 0; i < ext->count; i++) {
         const struct weft_effect *e = &ext->effect[i];
@@ -140,6 +143,8 @@ static int call_touches(struct weft_facts *f, LLVMValueRef call, unsigned arg) {
         case WEFT_EFF_READ:
         case WEFT_EFF_WRITE:
         case WEFT_EFF_TOUCH:
+        case WEFT_EFF_ALONE:
+        case WEFT_EFF_REACH:
         case WEFT_EFF_MAKES:
         case WEFT_EFF_LIBPTR:
         case WEFT_EFF_JOIN:

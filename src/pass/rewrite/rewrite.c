@@ -33,7 +33,7 @@ struct rw {
     LLVMTypeRef i8, i16, i32, i64, ptr, vd;
     LLVMValueRef tls;
     LLVMTypeRef cold_t, cold2_t;
-    LLVMValueRef tick_cold, come_in, go_out, miss, verify, barrier;
+    LLVMValueRef tick_cold, tick_spin, come_in, go_out, miss, verify, barrier;
     LLVMTypeRef barrier_t;
     int unwinds; /* the function has a serialized invoke */
     unsigned dbg_kind;
@@ -92,7 +92,7 @@ static LLVMValueRef tls_asm(struct rw *r, int is_tick, LLVMValueRef v, unsigned 
     return is_tick ? c : LLVMBuildExtractValue(r->b, c, 1, "");
 }
 
-static void tick(struct rw *r, LLVMValueRef before) {
+static void tick_to(struct rw *r, LLVMValueRef before, LLVMValueRef entry) {
     if (!before) return;
     at(r, before);
     LLVMValueRef cp = tls_word(r, WEFT_TLS_CLOCK);
@@ -102,11 +102,12 @@ static void tick(struct rw *r, LLVMValueRef before) {
     LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, late, LLVMConstInt(r->i32, 0, 0), ""), before);
     at(r, cold);
     LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
-    call0(r, r->tick_cold);
+    call0(r, entry);
     at(r, before);
     LLVMBuildCall2(r->b, r->barrier_t, r->barrier, NULL, 0, "");
     r->s->ticks++;
 }
+static void tick(struct rw *r, LLVMValueRef before) { tick_to(r, before, r->tick_cold); }
 
 static LLVMValueRef entry_of(struct rw *r, LLVMValueRef p_int) {
     LLVMValueRef t = LLVMBuildTrunc(r->b, p_int, r->i32, "");
@@ -374,13 +375,14 @@ static void take(struct rw *r, LLVMValueRef call, const struct weft_external *e)
                 }
                 continue;
             }
-            if (x->kind != WEFT_EFF_READ && x->kind != WEFT_EFF_WRITE && x->kind != WEFT_EFF_TOUCH) continue;
+            int whole = x->kind == WEFT_EFF_TOUCH || x->kind == WEFT_EFF_REACH || x->kind == WEFT_EFF_ALONE;
+            if (x->kind != WEFT_EFF_READ && x->kind != WEFT_EFF_WRITE && !whole) continue;
             if (x->arg < 0 || (unsigned)x->arg >= nargs) continue;
             LLVMValueRef p = LLVMGetOperand(call, (unsigned)x->arg);
             if (LLVMGetTypeKind(LLVMTypeOf(p)) != LLVMPointerTypeKind) continue;
             if (weft__facts_access(r->f, call, x->arg) != WEFT_WHY_ORDERED) continue;
             BEGIN();
-            if (x->kind == WEFT_EFF_TOUCH || x->size == WEFT_SIZE_WHOLE || x->size == WEFT_SIZE_NONE) {
+            if (whole || x->size == WEFT_SIZE_WHOLE || x->size == WEFT_SIZE_NONE) {
                 take_object(r, p);
             } else if (x->size == WEFT_SIZE_STRING) {
                 LLVMBuildCall2(r->b, one_t, function(r, "__weft_take_str", one_t), &p, 1, "");
@@ -691,7 +693,7 @@ static void call_inst(struct rw *r, LLVMValueRef i) {
         at(r, i);
         LLVMBuildCall2(r->b, t1, function(r, "__weft_serial_begin", t1), &object, 1, "");
     }
-    if (external && !(e && e->class == WEFT_EXT_WRAP && interposed(name))) take(r, i, e);
+    if (external && !(e && e->class == WEFT_EXT_WRAP && interposed(name)) && (e || !weft__external_ordered(name))) take(r, i, e);
     if (out && !must_tail) {
         at(r, i);
         call0(r, r->go_out);
@@ -805,6 +807,55 @@ static void gather_allocas(struct rw *r, LLVMValueRef fn) {
     }
 }
 
+/* Whether the cycle through this block only waits: it is small, stores nothing, calls nothing but pause, and looks at the
+ * same places again and again. Who waits so gives what it is asked for at once. */
+#define SPIN_BLOCKS 24 /* that are looked at */
+static int leads_to(LLVMBasicBlockRef b, LLVMBasicBlockRef to) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
+    for (unsigned k = 0; k < LLVMGetNumSuccessors(end); k++)
+        if (LLVMGetSuccessor(end, k) == to) return 1;
+    return 0;
+}
+static int spins(LLVMBasicBlockRef head) {
+    LLVMBasicBlockRef near[SPIN_BLOCKS] = {head}, in[SPIN_BLOCKS] = {head};
+    unsigned seen = 1, n = 1, back = 0;
+    for (unsigned k = 0; k < seen; k++) { /* forward from the head */
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(near[k]);
+        for (unsigned j = 0; j < LLVMGetNumSuccessors(end) && seen < SPIN_BLOCKS; j++) {
+            unsigned x = 0;
+            while (x < seen && near[x] != LLVMGetSuccessor(end, j)) x++;
+            if (x == seen) near[seen++] = LLVMGetSuccessor(end, j);
+        }
+    }
+    back = (unsigned)leads_to(head, head);
+    for (unsigned k = 0; k < n; k++) /* and of these, what comes back to it */
+        for (unsigned j = 1; j < seen; j++)
+            if (near[j] && leads_to(near[j], in[k])) {
+                in[n++] = near[j];
+                near[j] = NULL;
+                back = 1;
+            }
+    int looks = 0;
+    for (unsigned k = 0; k < n; k++)
+        for (LLVMValueRef i = LLVMGetFirstInstruction(in[k]); i; i = LLVMGetNextInstruction(i)) {
+            LLVMOpcode o = LLVMGetInstructionOpcode(i);
+            if (o == LLVMStore || o == LLVMInvoke || o == LLVMCallBr) return 0;
+            if (o == LLVMCall) {
+                LLVMValueRef callee = LLVMGetCalledValue(i);
+                if (is_asm(callee) ? LLVMGetNumArgOperands(i) != 0
+                                   : strncmp(name_of(callee), "llvm.dbg", 8) && strcmp(name_of(callee), "llvm.x86.sse2.pause"))
+                    return 0;
+            }
+            if (!is_access(o)) continue;
+            LLVMValueRef p = LLVMGetOperand(i, 0);
+            if (LLVMIsAInstruction(p))
+                for (unsigned x = 0; x < n; x++)
+                    if (LLVMGetInstructionParent(p) == in[x]) return 0;
+            looks = 1;
+        }
+    return back && looks;
+}
+
 /* What was true of the function before is not any more: it touches memory, and others' progress depends on its ticks. */
 static void forget(LLVMValueRef fn) {
     static const char *const names[] = {"memory", "speculatable", "nosync", "willreturn", "nofree"};
@@ -867,10 +918,15 @@ static void one_function(struct rw *r, LLVMValueRef fn) {
         }
     int taken = weft__facts_address_taken(r->f, fn) && strcmp(name_of(fn), "main");
     cycle_heads(fn, &heads);
+    char *waits = calloc(heads.n + 1, 1);
+    if (!waits) abort();
+    for (size_t k = 0; k < heads.n; k++) waits[k] = (char)spins(LLVMValueAsBasicBlock(heads.v[k]));
     r->s->functions++;
     for (size_t k = 0; k < accesses.n; k++) access_inst(r, accesses.v[k]);
     for (size_t k = 0; k < calls.n; k++) call_inst(r, calls.v[k]);
-    for (size_t k = 0; k < heads.n; k++) tick(r, weft__shim_first(LLVMValueAsBasicBlock(heads.v[k])));
+    for (size_t k = 0; k < heads.n; k++)
+        tick_to(r, weft__shim_first(LLVMValueAsBasicBlock(heads.v[k])), waits[k] ? r->tick_spin : r->tick_cold);
+    free(waits);
     for (size_t k = 0; k < pads.n; k++) {
         LLVMValueRef first = LLVMGetNextInstruction(pads.v[k]);
         at(r, first);
@@ -982,6 +1038,7 @@ void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct wef
     const char *c2 = "{rdi},{rsi},~{rax},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
     const char *rax_only = "~{rax},~{memory},~{dirflag},~{fpsr},~{flags}";
     r.tick_cold = asm_jump(&r, "__weft_tick_cold", r.cold_t, rax_only, "\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %fs:(%rax), %rax");
+    r.tick_spin = asm_jump(&r, "__weft_tick_spin", r.cold_t, rax_only, "\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %fs:(%rax), %rax");
     r.come_in = asm_jump(&r, "__weft_come_in", r.cold_t, c0, "");
     r.go_out = asm_jump(&r, "__weft_go_out", r.cold_t, c0, "");
     /* Address and access go through tls.saved[9] and [10] (abi.h). */
