@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -78,6 +79,7 @@ static void child(const struct weft_launch *l, char *const *env, int pipe, const
     int old = personality(0xffffffff);
     if (old < 0 || personality((unsigned)old | ADDR_NO_RANDOMIZE) < 0) fail(pipe, STEP_PERSONALITY);
     sigprocmask(SIG_SETMASK, mask, NULL);
+    if (l->may_interrupt) prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would be there to say how the replay ended */
     if (ptrace(PTRACE_TRACEME, 0, 0, 0) < 0) fail(pipe, STEP_TRACE);
     execve(l->program, l->argv, env);
     fail(pipe, STEP_EXEC);

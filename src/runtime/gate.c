@@ -32,7 +32,6 @@ static void set_flag(uint32_t f) {
         weft__gate_awake((int)weft__raw(SYS_futex, &flags[f], FUTEX_WAKE_PRIVATE, 1 << 30));
 }
 
-
 /* All threads that are still to do something wait, and have done so for a while: the replay cannot go on. */
 static void check_stuck(struct weft_thread *t, int seen_progress) {
     for (uint32_t s = 1; s < weft__slots; s++) {
@@ -45,9 +44,9 @@ static void check_stuck(struct weft_thread *t, int seen_progress) {
     size_t n = 0;
     for (uint32_t s = 1; s < weft__slots && n < sizeof buf - 120; s++) {
         struct weft_thread *o = weft__threads[s];
-        if (o && o->alive && o->waiting == 1)
-            n += weft__format(buf + n, sizeof buf - n, "%sthread %u at tick %lu @0x%lx", n ? "; " : "", s, o->tls->clock,
-                              o->waiting_site);
+        if (o && o->alive && (o->waiting == 1 || o->waiting == 4))
+            n += weft__format(buf + n, sizeof buf - n, o->waiting == 1 ? "%sthread %u at tick %lu @0x%lx" : "%sthread %u at tick %lu, for a lock of libc or a library",
+                              n ? "; " : "", s, o->tls->clock, o->waiting_site);
     }
     weft__stuck("all threads wait, so this run differs from the recorded one: %s", buf);
 }
@@ -74,6 +73,13 @@ static void wait_flag(struct weft_thread *t, uint32_t f, uint64_t site) {
     }
     __atomic_store_n(&t->waiting, 0, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&progress, 1, __ATOMIC_ACQ_REL);
+}
+
+/* The thread waits in the kernel for a lock of code that was not built with weft: on, then off. */
+void weft__gate_foreign_wait(struct weft_thread *t, int on) {
+    weft__gate_awake(on ? -1 : 1);
+    __atomic_store_n(&t->waiting, on ? 4 : 0, __ATOMIC_SEQ_CST);
+    if (!on) __atomic_fetch_add(&progress, 1, __ATOMIC_ACQ_REL);
 }
 
 /* Whether the thread has still to do something that is known. Its items are its own, but only ever go from due to met. */

@@ -94,7 +94,7 @@ struct weft_thread {
     uint64_t final_tick;
     uint64_t cur_site, cur_tick;  /* the position whose DONE marks are due at the next miss or tick */
     int open_end;
-    int waiting;                  /* for the stuck check: waits at a gate */
+    int waiting;                  /* for the stuck check: 1 at a gate, 2 beyond what is known, 3 for the end, 4 for a foreign lock */
     uint32_t waiting_flag;
     uint64_t waiting_site;
     /* Life. */
@@ -184,6 +184,7 @@ void weft__rec_release(struct weft_thread *t);
 void weft__gate_open(struct weft_thread *t);
 void weft__gate_awake(int more); /* threads that run, or could */
 void weft__gate_tick(struct weft_thread *t);
+void weft__gate_foreign_wait(struct weft_thread *t, int on);
 void weft__gate_arm(struct weft_thread *t); /* limit and id for what comes next */
 void weft__gate_operation(struct weft_thread *t);
 void weft__gate_miss(struct weft_thread *t, uint64_t site);

@@ -276,6 +276,16 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
     return r;
 }
 
+/* Whether an argument points where there is never any memory: then the kernel shall say so (EFAULT, or what else it finds
+ * wrong first), not a fault in here. */
+static int nowhere(long p) { return (unsigned long)p - 1 < 65535 || (unsigned long)p >> 47; }
+static int points_nowhere(const long a[6], const char *params) {
+    struct param p;
+    for (const char *s = params; (s = next_param(s, &p));)
+        if (nowhere(a[p.arg]) || (p.kind == P_LENPTR && nowhere(a[p.size_arg]))) return 1;
+    return 0;
+}
+
 /* ---- output */
 
 #define FD_MAX 1024
@@ -561,8 +571,11 @@ static long do_select(struct weft_thread *t, long nr, const long a[6]) {
 static long do_futex(struct weft_thread *t, const long a[6], int foreign) {
     if (foreign) {
         int out = t->tls->outside;
+        int op = (int)a[1] & FUTEX_CMD_MASK, waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI;
         if (!out && RECORD) weft__outside(t);
+        if (waits && !a[3] && !RECORD) weft__gate_foreign_wait(t, 1);
         long r = raw(SYS_futex, a);
+        if (waits && !a[3] && !RECORD) weft__gate_foreign_wait(t, 0);
         if (!out && RECORD) weft__inside(t);
         return r;
     }
@@ -603,13 +616,15 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     long r;
     switch (e->class) {
     case EMUL:
-        r = emulated(t, nr, a, e->params);
+        r = emulated(t, nr, a, points_nowhere(a, e->params) ? "" : e->params);
         track_fd(nr, a, r);
         /* Where the recorded stdout and stderr were moved (a sparse file is written that way), so is what replay writes. */
         if (!RECORD && !failed(r) && (nr == SYS_lseek || nr == SYS_ftruncate) && a[0] >= 0 && a[0] < FD_MAX && console[a[0]])
             weft__raw(nr, console[a[0]], a[1], a[2]);
         return r;
-    case WRITE: return do_write(t, nr, a);
+    case WRITE:
+        if (unlikely(a[2] > 0 && (!a[1] || nowhere(a[1])))) return emulated(t, nr, a, "");
+        return do_write(t, nr, a);
     case VM: return vm_call(t, nr, a);
     case NATIVE:
         if (RECORD) weft__outside(t);
@@ -633,10 +648,10 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case SYS_pselect6: return do_select(t, nr, a);
     case SYS_writev:
     case SYS_pwritev:
-    case SYS_pwritev2: return do_writev(t, nr, a);
+    case SYS_pwritev2: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : do_writev(t, nr, a);
     case SYS_readv:
     case SYS_preadv:
-    case SYS_preadv2: return do_readv(t, nr, a);
+    case SYS_preadv2: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : do_readv(t, nr, a);
     case SYS_futex: return do_futex(t, a, 0);
     case SYS_rt_sigaction: return weft__sys_sigaction(t, a);
     case SYS_rt_sigprocmask: return weft__sys_sigprocmask(t, a);

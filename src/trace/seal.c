@@ -11,12 +11,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
 
-#define LEVEL 3
+#define LEVEL 1
+#define MOST_WORKERS 16
 
 /* With zstd's checksum: the chunks' own hashes do not cover their headers. */
 static ZSTD_CCtx *compressor(void) {
@@ -36,24 +38,66 @@ void weft__chunk_seal(uint8_t *chunk, uint32_t used) {
     memcpy(chunk, &h, sizeof h);
 }
 
-struct out {
-    int fd;
-    int error; /* errno of the first failure; then nothing more is written */
+/* Frames are compressed side by side, one per core, and written in their order: the program has ended, and its user waits. */
+struct frame {
     uint8_t *raw;
-    size_t len;
+    size_t len, packed_len;
     void *packed;
     size_t room;
     ZSTD_CCtx *cctx;
+    pthread_t thread;
+};
+struct out {
+    int fd;
+    int error; /* errno of the first failure; then nothing more is written */
+    size_t frames, at; /* how many there are, and which is being filled */
+    struct frame frame[MOST_WORKERS];
 };
 
+static void *pack(void *arg) {
+    struct frame *f = arg;
+    f->packed_len = ZSTD_compress2(f->cctx, f->packed, f->room, f->raw, f->len);
+    WEFT_CHECK(!ZSTD_isError(f->packed_len));
+    return NULL;
+}
+
 static void flush(struct out *o) {
-    if (o->len && !o->error) {
-        size_t n = ZSTD_compress2(o->cctx, o->packed, o->room, o->raw, o->len);
-        WEFT_CHECK(!ZSTD_isError(n));
-        int r = weft__write_all(o->fd, o->packed, n);
-        if (r < 0) o->error = -r;
+    size_t n = o->at + (o->at < o->frames && o->frame[o->at].len > 0);
+    bool apart[MOST_WORKERS] = {0};
+    if (!o->error) {
+        for (size_t i = 1; i < n; i++) apart[i] = pthread_create(&o->frame[i].thread, NULL, pack, &o->frame[i]) == 0;
+        for (size_t i = 0; i < n; i++)
+            if (!apart[i]) pack(&o->frame[i]);
+        for (size_t i = 1; i < n; i++)
+            if (apart[i]) pthread_join(o->frame[i].thread, NULL);
     }
-    o->len = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct frame *f = &o->frame[i];
+        int r = o->error ? 0 : weft__write_all(o->fd, f->packed, f->packed_len);
+        if (r < 0) o->error = -r;
+        f->len = 0;
+    }
+    o->at = 0;
+}
+
+static void open_frames(struct out *o) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    o->frames = cores < 1 ? 1 : cores > MOST_WORKERS ? MOST_WORKERS : (size_t)cores;
+    for (size_t i = 0; i < o->frames; i++) {
+        struct frame *f = &o->frame[i];
+        f->raw = weft__alloc(WEFT_FRAME);
+        f->room = ZSTD_compressBound(WEFT_FRAME);
+        f->packed = weft__alloc(f->room);
+        f->cctx = compressor();
+    }
+}
+
+static void close_frames(struct out *o) {
+    for (size_t i = 0; i < o->frames; i++) {
+        ZSTD_freeCCtx(o->frame[i].cctx);
+        free(o->frame[i].packed);
+        free(o->frame[i].raw);
+    }
 }
 
 int weft__streams_compress(const uint8_t *bytes, size_t n, char **out, size_t *len, struct weft_err *err) {
@@ -86,9 +130,10 @@ static int copy(struct weft_trace *t, struct out *o, struct weft_counts *counts,
         while ((r = weft__cursor_item(&c, &item, err)) > 0) weft__counts_add(counts, &item);
         if (r < 0) break;
         weft__chunk_seal(c.buf, c.at);
-        memcpy(o->raw + o->len, c.buf, WEFT_CHUNK);
-        o->len += WEFT_CHUNK;
-        if (o->len == WEFT_FRAME) {
+        struct frame *f = &o->frame[o->at];
+        memcpy(f->raw + f->len, c.buf, WEFT_CHUNK);
+        f->len += WEFT_CHUNK;
+        if (f->len == WEFT_FRAME && ++o->at == o->frames) {
             flush(o);
             if (progress) progress(ctx, c.chunk, t->chunks);
         }
@@ -110,10 +155,7 @@ int weft__trace_seal(struct weft_trace *t, enum weft_end_kind kind, uint32_t cod
     weft__strbuf_printf(&tmp, "%s/streams.zst.tmp", dir);
     weft__strbuf_printf(&zst, "%s/streams.zst", dir);
     weft__strbuf_printf(&end, "%s/end", dir);
-    o.raw = weft__alloc(WEFT_FRAME);
-    o.room = ZSTD_compressBound(WEFT_FRAME);
-    o.packed = weft__alloc(o.room);
-    o.cctx = compressor();
+    open_frames(&o);
     o.fd = open(tmp.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (o.fd < 0) o.error = errno;
 
@@ -140,9 +182,7 @@ int weft__trace_seal(struct weft_trace *t, enum weft_end_kind kind, uint32_t cod
     r = weft__file_write(end.s, &e, sizeof e, err);
 out:
     if (o.fd >= 0) close(o.fd);
-    ZSTD_freeCCtx(o.cctx);
-    free(o.packed);
-    free(o.raw);
+    close_frames(&o);
     weft__strbuf_fini(&end);
     weft__strbuf_fini(&zst);
     weft__strbuf_fini(&tmp);
