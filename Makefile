@@ -22,7 +22,8 @@ demo: setup
 	@$(MAKE) --no-print-directory all
 	@BUILD=$(BUILD) examples/demo.sh
 
-test: setup
+test:
+	@scripts/setup.sh --real
 	@$(MAKE) --no-print-directory all
 	@python3 scripts/test.py $(BUILD) $(T)
 

@@ -20,7 +20,7 @@ config.test_exec_root = os.path.join(config.weft_build, "tests", "lit")
 # the shell that runs a test is wrapped. timeout signals its whole process group.
 shell = os.path.join(config.weft_build, "tests", "bash-with-timeout")
 with open(shell + ".tmp", "w") as f:
-    f.write('#!/bin/sh\nexec timeout -k 10 "${WEFT_TEST_TIMEOUT:-300}" bash "$@"\n')
+    f.write('#!/bin/sh\nexec timeout -k 10 "${WEFT_TEST_TIMEOUT:-900}" bash "$@"\n')
 os.chmod(shell + ".tmp", 0o755)
 os.rename(shell + ".tmp", shell)
 lit_config.bashPath = shell

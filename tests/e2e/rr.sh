@@ -5,7 +5,7 @@
 #   rr.sh SOURCE FOLDER [-r RECORDINGS] [-k REPLAYS] [-n] [-v] [FLAG…] [-- ARG…]
 #
 # Done twice, with a plain and with a verify build (-n: plain only, -v: verify only). The program must work on its own,
-# without `weft record`. For each of R recordings (1): weft check of the trace; one replay whose stdout, stderr and exit
+# without `weft record`. For each of R recordings (2): weft check of the trace; one replay whose stdout, stderr and exit
 # status or signal must be the recorded ones, byte for byte; then `weft replay --times K` (2) must say `K of K
 # identical`. Everything is left in FOLDER.dir.FLAGS, which is removed on success; on failure the command that replays the
 # trace is printed.
@@ -19,7 +19,7 @@ die() { echo "rr.sh: $*" >&2; exit 1; }
 here=$(cd "$(dirname "$0")" && pwd)
 command -v weft > /dev/null || PATH=${BUILD:-$here/../../build}/bin:$PATH
 source=$1 folder=$2; shift 2
-recordings=${RR_RECORDINGS:-1} replays=${RR_REPLAYS:-2} seconds=${RR_TIMEOUT:-60} builds="plain verify"
+recordings=${RR_RECORDINGS:-2} replays=${RR_REPLAYS:-2} seconds=${RR_TIMEOUT:-60} builds="plain verify"
 flags=(-O2 -g -pthread)
 while [ $# -gt 0 ]; do
     case $1 in
