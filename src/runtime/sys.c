@@ -320,14 +320,24 @@ static void console_write(int fd, const unsigned char *p, size_t n) {
 
 /* n bytes, gathered at data (record: in the bounce buffer; replay: too), go out by call nr. */
 static long write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n) {
+    /* What several threads write to the recorded stdout comes out in one order, which is that of this lock. */
+    static int console_lock[3];
     struct write_item w = {weft_hash(data, n), 0, 0};
     if (RECORD) {
         w.console = b[0] >= 0 && b[0] < FD_MAX ? console[b[0]] : 0;
+        int *lock = w.console ? &console_lock[w.console] : NULL, zero = 0;
         weft__tick(t);
+        if (lock && !__atomic_compare_exchange_n(lock, &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            weft__outside(t);
+            weft__lock(lock);
+            weft__inside(t);
+        }
+        if (lock) weft__order(t, lock);
         weft__outside(t);
         long r = weft__raw_wait(t, nr, b);
         weft__inside(t);
         weft__log_input(t, (uint64_t)nr, r, &w, sizeof w);
+        if (lock) weft__unlock(lock);
         return r;
     }
     struct write_item was;
