@@ -1,436 +1,277 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Streams: an operation on a FILE is an operation on an object, like one on a mutex; its own lock makes that safe.
- *
- * Each wrapper: begin (tick; take the stream's lock, outside if it must wait; comes after the stream's last operation), take
- * the program's memory that libc will read, the real function, end (tick; last operation; give the lock back). Bytes that
- * libc would write into the program's memory go through a buffer of our own and are copied in as owned accesses, because the
- * thread may be outside, in read(), in the middle of the real function. The wrappers run on the program's stack and take the
- * same way in record and replay. Before the first thread is created streams need no order: the real functions are called. */
-#define _GNU_SOURCE
-#define __NO_INLINE__ 1 /* no inline versions from the headers: they are defined here */
-#include "runtime.h"
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <wchar.h>
+/* The stream functions of stdio.h for bytes: wrappers as lc_streams.c describes. fileno has none: it never waits for the
+ * stream's lock, so it must not here; the number it gives changes with freopen only. */
+#include "lc_stdio.h"
+#include "va.h"
+#include <err.h>
+#include <error.h>
+#include <string.h>
+#include <unistd.h>
 
-long weft__on_rt(void *fn, ...);
-extern WEFT_HIDDEN int weft__threaded;
+/* ---- formatted */
 
-/*    X(result, name, parameters)                                                                                      */
-#define REALS(X)                                                                                                       \
-    X(int, vfprintf, (FILE *, const char *, va_list))                                                                  \
-    X(int, __vfprintf_chk, (FILE *, int, const char *, va_list))                                                       \
-    X(int, vfscanf, (FILE *, const char *, va_list))                                                                   \
-    X(int, fputs, (const char *, FILE *))                                                                              \
-    X(int, puts, (const char *))                                                                                       \
-    X(int, fputc, (int, FILE *))                                                                                       \
-    X(int, fgetc, (FILE *))                                                                                            \
-    X(int, ungetc, (int, FILE *))                                                                                      \
-    X(char *, fgets, (char *, int, FILE *))                                                                            \
-    X(size_t, fread, (void *, size_t, size_t, FILE *))                                                                 \
-    X(size_t, fwrite, (const void *, size_t, size_t, FILE *))                                                          \
-    X(int, fflush, (FILE *))                                                                                           \
-    X(int, fclose, (FILE *))                                                                                           \
-    X(FILE *, freopen, (const char *, const char *, FILE *))                                                           \
-    X(int, fseek, (FILE *, long, int))                                                                                 \
-    X(int, fseeko, (FILE *, off_t, int))                                                                               \
-    X(long, ftell, (FILE *))                                                                                           \
-    X(off_t, ftello, (FILE *))                                                                                         \
-    X(void, rewind, (FILE *))                                                                                          \
-    X(int, feof, (FILE *))                                                                                             \
-    X(int, ferror, (FILE *))                                                                                           \
-    X(void, clearerr, (FILE *))                                                                                        \
-    X(int, setvbuf, (FILE *, char *, int, size_t))                                                                     \
-    X(ssize_t, getdelim, (char **, size_t *, int, FILE *))                                                             \
-    X(void, perror, (const char *))                                                                                    \
-    X(void, flockfile, (FILE *))                                                                                       \
-    X(int, ftrylockfile, (FILE *))                                                                                     \
-    X(void, funlockfile, (FILE *))
-static struct {
-#define WEFT_X(r, name, p) r(*name) p;
-    REALS(WEFT_X)
-#undef WEFT_X
-} real;
+WEFT_API int printf(const char *fmt, ...) { VARARGS(weft__print(stdout, -1, fmt, ap)); }
+WEFT_API int fprintf(FILE *f, const char *fmt, ...) { VARARGS(weft__print(f, -1, fmt, ap)); }
+WEFT_API int vprintf(const char *fmt, va_list ap) { return weft__print(stdout, -1, fmt, ap); }
+WEFT_API int vfprintf(FILE *f, const char *fmt, va_list ap) { return weft__print(f, -1, fmt, ap); }
+WEFT_API int __printf_chk(int chk, const char *fmt, ...) { VARARGS(weft__print(stdout, chk, fmt, ap)); }
+WEFT_API int __fprintf_chk(FILE *f, int chk, const char *fmt, ...) { VARARGS(weft__print(f, chk, fmt, ap)); }
+WEFT_API int __vprintf_chk(int chk, const char *fmt, va_list ap) { return weft__print(stdout, chk, fmt, ap); }
+WEFT_API int __vfprintf_chk(FILE *f, int chk, const char *fmt, va_list ap) { return weft__print(f, chk, fmt, ap); }
 
-__attribute__((constructor(101))) static void resolve(void) {
-#define WEFT_X(r, name, p) real.name = (r(*) p)dlsym(RTLD_NEXT, #name);
-    REALS(WEFT_X)
-#undef WEFT_X
+/* No stream of the program, but memory of it. */
+static int print_fd(int fd, int chk, const char *fmt, va_list ap) {
+    char small[SMALL];
+    int n, done = 0;
+    char *b = weft__text(chk, fmt, ap, small, &n);
+    if (!b) return chk < 0 ? REAL(vdprintf)(fd, fmt, ap) : REAL(__vdprintf_chk)(fd, chk, fmt, ap);
+    for (ssize_t r; done < n && (r = write(fd, b + done, (size_t)(n - done))) >= 0;) done += (int)r;
+    if (b != small) free(b);
+    return done < n ? -1 : n;
 }
-#define REAL(name) (__builtin_expect(!real.name, 0) ? (resolve(), real.name) : real.name)
-
-/* ---- begin and end */
-
-static long begin_rt(FILE *f) {
-    int was;
-    struct weft_thread *t = weft__enter(&was);
-    if (!t) return 0;
-    if (weft__mode == WEFT_RECORD) {
-        if (REAL(ftrylockfile)(f) != 0) {
-            weft__outside(t);
-            REAL(flockfile)(f);
-            weft__inside(t);
-        }
-    } else
-        REAL(flockfile)(f);
-    weft__order(t, f);
-    return was;
+WEFT_API int vdprintf(int fd, const char *fmt, va_list ap) {
+    return ordered() ? print_fd(fd, -1, fmt, ap) : REAL(vdprintf)(fd, fmt, ap);
 }
-
-static void end_rt(FILE *f, long was) {
-    int w;
-    struct weft_thread *t = weft__enter(&w);
-    if (!t) return;
-    weft__order(t, f);
-    REAL(funlockfile)(f);
-    weft__leave(t, (int)was);
+WEFT_API int __vdprintf_chk(int fd, int chk, const char *fmt, va_list ap) {
+    return ordered() ? print_fd(fd, chk, fmt, ap) : REAL(__vdprintf_chk)(fd, chk, fmt, ap);
 }
+WEFT_API int dprintf(int fd, const char *fmt, ...) { VARARGS(vdprintf(fd, fmt, ap)); }
+WEFT_API int __dprintf_chk(int fd, int chk, const char *fmt, ...) { VARARGS(__vdprintf_chk(fd, chk, fmt, ap)); }
 
-/* 0: no order is needed here. */
-static int ordered(void) { return weft__mode != WEFT_NATIVE && weft__threaded && __weft_tls.self && !__weft_tls.depth; }
-
-#define BEGIN(f) long was_ = weft__on_rt((void *)begin_rt, f)
-#define END(f) weft__on_rt((void *)end_rt, f, was_)
-
-static void take_rt(const void *p, size_t n) {
-    struct weft_thread *t = weft__active();
-    if (t) weft__take(t, p, n);
-}
-static void take_str_rt(const char *s, size_t max) {
-    struct weft_thread *t = weft__active();
-    if (t) weft__take_string(t, s, max);
-}
-static void take(const void *p, size_t n) { weft__on_rt((void *)take_rt, p, n); }
-static void take_str(const char *s, size_t max) { weft__on_rt((void *)take_str_rt, s, max); }
-/* Several strings are taken as a group (take.c). */
-void weft__t_take_begin(void);
-void weft__t_take_str(const char *s);
-void weft__t_take_range(const void *p, size_t n, int write);
-void weft__t_take_end(void);
-static void group_str(const char *s, size_t max) {
-    if (max == SIZE_MAX)
-        weft__on_rt((void *)weft__t_take_str, s);
-    else {
-        size_t n = 0;
-        while (n < max && s[n]) n++;
-        weft__on_rt((void *)weft__t_take_range, s, n < max ? n + 1 : max, 0L);
+#define SCANS(prefix, old)                                                                                             \
+    SYMBOL(int, prefix##scanf, (const char *fmt, ...)) {                                                               \
+        VARARGS(weft__scan(stdin, fmt, ap, 1, REAL(prefix##vfscanf), old));                                            \
+    }                                                                                                                  \
+    SYMBOL(int, prefix##fscanf, (FILE * f, const char *fmt, ...)) {                                                    \
+        VARARGS(weft__scan(f, fmt, ap, 1, REAL(prefix##vfscanf), old));                                                \
+    }                                                                                                                  \
+    SYMBOL(int, prefix##vscanf, (const char *fmt, va_list ap)) {                                                       \
+        return weft__scan(stdin, fmt, ap, 1, REAL(prefix##vfscanf), old);                                              \
+    }                                                                                                                  \
+    SYMBOL(int, prefix##vfscanf, (FILE * f, const char *fmt, va_list ap)) {                                            \
+        return weft__scan(f, fmt, ap, 1, REAL(prefix##vfscanf), old);                                                  \
     }
-}
+SCANS(, 1)
+SCANS(__isoc99_, 0)
+SCANS(__isoc23_, 0)
 
-/* Into the program's memory, at a tick of its own. */
-static void put_rt(void *d, const void *s, size_t n) {
-    struct weft_thread *t = weft__active();
-    if (!t) return;
-    weft__tick(t);
-    weft__take(t, d, n);
-    __builtin_memcpy(d, s, n);
-}
-static void put_tick(void) {
-    struct weft_thread *t = weft__active();
-    if (t) weft__tick(t);
-}
-static void put(void *d, const void *s, size_t n) {
-    if (n) weft__on_rt((void *)put_rt, d, s, n);
-}
+/* ---- characters, positions, states */
 
-/* And out of it. */
-static void get(void *d, const void *s, size_t n) {
-    weft__on_rt((void *)put_tick);
-    take(s, n);
-    __builtin_memcpy(d, s, n);
-}
-
-/* The strings among the arguments of a printf. */
-static void group_format(const char *f, va_list ap) {
-    group_str(f, SIZE_MAX);
-    for (; *f; f++) {
-        if (*f != '%') continue;
-        f++;
-        long prec = -1;
-        int len = 0; /* 1: long, 2: long long/size, 3: long double */
-        while (*f && (*f == '-' || *f == '+' || *f == ' ' || *f == '#' || *f == '0' || *f == '\'' || *f == 'I')) f++;
-        if (*f == '*') {
-            (void)va_arg(ap, int);
-            f++;
-        } else
-            while (*f >= '0' && *f <= '9') f++;
-        if (*f == '$') return; /* positions: not followed; the strings are read as they are */
-        if (*f == '.') {
-            f++;
-            prec = 0;
-            if (*f == '*') {
-                prec = va_arg(ap, int);
-                f++;
-            } else
-                while (*f >= '0' && *f <= '9') prec = prec * 10 + (*f++ - '0');
-        }
-        for (;; f++) {
-            if (*f == 'l')
-                len++;
-            else if (*f == 'j' || *f == 'z' || *f == 't' || *f == 'q' || *f == 'Z')
-                len = 2;
-            else if (*f == 'L')
-                len = 3;
-            else if (*f != 'h')
-                break;
-        }
-        switch (*f) {
-        case 'd': case 'i': case 'o': case 'u': case 'x': case 'X': case 'c': case 'C':
-            if (len)
-                (void)va_arg(ap, long);
-            else
-                (void)va_arg(ap, int);
-            break;
-        case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
-            if (len == 3)
-                (void)va_arg(ap, long double);
-            else
-                (void)va_arg(ap, double);
-            break;
-        case 's': {
-            const char *s = va_arg(ap, const char *);
-            if (s && !len) group_str(s, prec < 0 ? SIZE_MAX : (size_t)prec);
-            break;
-        }
-        case 'S': case 'p': case 'n': (void)va_arg(ap, void *); break;
-        case 0: return;
-        default: break; /* %% and %m */
-        }
-    }
-}
-
-static void take_format(const char *f, va_list ap) {
-    weft__on_rt((void *)weft__t_take_begin);
-    group_format(f, ap);
-    weft__on_rt((void *)weft__t_take_end);
-}
-
-static int print(FILE *f, const char *fmt, va_list ap) {
-    if (!ordered()) return REAL(vfprintf)(f, fmt, ap);
-    BEGIN(f);
-    va_list copy;
-    va_copy(copy, ap);
-    take_format(fmt, copy);
-    va_end(copy);
-    int r = REAL(vfprintf)(f, fmt, ap);
-    END(f);
-    return r;
-}
-
-static int print_chk(FILE *f, int flag, const char *fmt, va_list ap) {
-    if (!ordered()) return REAL(__vfprintf_chk)(f, flag, fmt, ap);
-    BEGIN(f);
-    va_list copy;
-    va_copy(copy, ap);
-    take_format(fmt, copy);
-    va_end(copy);
-    int r = REAL(__vfprintf_chk)(f, flag, fmt, ap);
-    END(f);
-    return r;
-}
-
-#define VARARGS(call)                                                                                                  \
-    va_list ap;                                                                                                        \
-    va_start(ap, fmt);                                                                                                 \
-    int r = call;                                                                                                      \
-    va_end(ap);                                                                                                        \
-    return r
-WEFT_API int printf(const char *fmt, ...) { VARARGS(print(stdout, fmt, ap)); }
-WEFT_API int fprintf(FILE *f, const char *fmt, ...) { VARARGS(print(f, fmt, ap)); }
-WEFT_API int vprintf(const char *fmt, va_list ap) { return print(stdout, fmt, ap); }
-WEFT_API int vfprintf(FILE *f, const char *fmt, va_list ap) { return print(f, fmt, ap); }
-WEFT_API int __printf_chk(int flag, const char *fmt, ...) { VARARGS(print_chk(stdout, flag, fmt, ap)); }
-WEFT_API int __fprintf_chk(FILE *f, int flag, const char *fmt, ...) { VARARGS(print_chk(f, flag, fmt, ap)); }
-WEFT_API int __vprintf_chk(int flag, const char *fmt, va_list ap) { return print_chk(stdout, flag, fmt, ap); }
-WEFT_API int __vfprintf_chk(FILE *f, int flag, const char *fmt, va_list ap) { return print_chk(f, flag, fmt, ap); }
-
-/* ---- scanf: the targets are written by libc while the stream is ours */
-static int scan(FILE *f, const char *fmt, va_list ap) {
-    if (!ordered()) return REAL(vfscanf)(f, fmt, ap);
-    BEGIN(f);
-    take_str(fmt, SIZE_MAX);
-    int r = REAL(vfscanf)(f, fmt, ap);
-    END(f);
-    return r;
-}
-/* The headers give scanf the symbol of its C99 form; both are wanted. */
-#define SCAN(sym, ...)                                                                                                 \
-    int weft__##sym __VA_ARGS__ __asm__(#sym) WEFT_API;                                                                \
-    int weft__##sym __VA_ARGS__
-SCAN(scanf, (const char *fmt, ...)) { VARARGS(scan(stdin, fmt, ap)); }
-SCAN(fscanf, (FILE * f, const char *fmt, ...)) { VARARGS(scan(f, fmt, ap)); }
-SCAN(vfscanf, (FILE * f, const char *fmt, va_list ap)) { return scan(f, fmt, ap); }
-SCAN(__isoc99_scanf, (const char *fmt, ...)) { VARARGS(scan(stdin, fmt, ap)); }
-SCAN(__isoc99_fscanf, (FILE * f, const char *fmt, ...)) { VARARGS(scan(f, fmt, ap)); }
-SCAN(__isoc99_vfscanf, (FILE * f, const char *fmt, va_list ap)) { return scan(f, fmt, ap); }
-
-/* ---- characters and blocks */
-
-#define SIMPLE(type, name, params, f, args)                                                                            \
-    WEFT_API type name params {                                                                                        \
-        if (!ordered() || !(f)) return REAL(name) args;                                                                \
-        BEGIN(f);                                                                                                      \
-        type r = REAL(name) args;                                                                                      \
-        END(f);                                                                                                        \
-        return r;                                                                                                      \
-    }
-#define SIMPLE_AS(type, name, as, params, f, args)                                                                     \
-    WEFT_API type name params {                                                                                        \
-        if (!ordered()) return REAL(as) args;                                                                          \
-        BEGIN(f);                                                                                                      \
-        type r = REAL(as) args;                                                                                        \
-        END(f);                                                                                                        \
-        return r;                                                                                                      \
-    }
 SIMPLE(int, fputc, (int c, FILE *f), f, (c, f))
+SIMPLE(int, putc, (int c, FILE *f), f, (c, f))
+SIMPLE(int, _IO_putc, (int c, FILE *f), f, (c, f))
+SIMPLE(int, putchar, (int c), stdout, (c))
+SIMPLE(int, fputc_unlocked, (int c, FILE *f), f, (c, f))
+SIMPLE(int, putc_unlocked, (int c, FILE *f), f, (c, f))
+SIMPLE(int, putchar_unlocked, (int c), stdout, (c))
+SIMPLE(int, __overflow, (FILE * f, int c), f, (f, c))
+SIMPLE(int, putw, (int c, FILE *f), f, (c, f))
 SIMPLE(int, fgetc, (FILE * f), f, (f))
+SIMPLE(int, getc, (FILE * f), f, (f))
+SIMPLE(int, _IO_getc, (FILE * f), f, (f))
+SIMPLE(int, getchar, (void), stdin, ())
+SIMPLE(int, fgetc_unlocked, (FILE * f), f, (f))
+SIMPLE(int, getc_unlocked, (FILE * f), f, (f))
+SIMPLE(int, getchar_unlocked, (void), stdin, ())
+SIMPLE(int, __uflow, (FILE * f), f, (f))
+SIMPLE(int, getw, (FILE * f), f, (f))
 SIMPLE(int, ungetc, (int c, FILE *f), f, (c, f))
 SIMPLE(int, feof, (FILE * f), f, (f))
 SIMPLE(int, ferror, (FILE * f), f, (f))
+SIMPLE(int, feof_unlocked, (FILE * f), f, (f))
+SIMPLE(int, ferror_unlocked, (FILE * f), f, (f))
+SIMPLE_VOID(clearerr, (FILE * f), f, (f))
+SIMPLE_VOID(clearerr_unlocked, (FILE * f), f, (f))
 SIMPLE(int, fseek, (FILE * f, long o, int w), f, (f, o, w))
 SIMPLE(int, fseeko, (FILE * f, off_t o, int w), f, (f, o, w))
+SIMPLE(int, fseeko64, (FILE * f, off_t o, int w), f, (f, o, w))
 SIMPLE(long, ftell, (FILE * f), f, (f))
 SIMPLE(off_t, ftello, (FILE * f), f, (f))
-SIMPLE(int, setvbuf, (FILE * f, char *b, int m, size_t n), f, (f, b, m, n))
-#undef putc
-#undef getc
-#undef putchar
-#undef getchar
-SIMPLE_AS(int, putc, fputc, (int c, FILE *f), f, (c, f))
-SIMPLE_AS(int, getc, fgetc, (FILE * f), f, (f))
-SIMPLE_AS(int, putchar, fputc, (int c), stdout, (c, stdout))
-SIMPLE_AS(int, getchar, fgetc, (void), stdin, (stdin))
-SIMPLE_AS(int, _IO_putc, fputc, (int c, FILE *f), f, (c, f))
-SIMPLE_AS(int, _IO_getc, fgetc, (FILE * f), f, (f))
-SIMPLE_AS(int, fseeko64, fseeko, (FILE * f, off_t o, int w), f, (f, o, w))
-SIMPLE_AS(off_t, ftello64, ftello, (FILE * f), f, (f))
+SIMPLE(off_t, ftello64, (FILE * f), f, (f))
+SIMPLE_VOID(rewind, (FILE * f), f, (f))
+SIMPLE_VOID(__fpurge, (FILE * f), f, (f))
+SIMPLE(int, __fsetlocking, (FILE * f, int t), f, (f, t))
+SIMPLE(int, __freading, (FILE * f), f, (f))
+SIMPLE(int, __fwriting, (FILE * f), f, (f))
+SIMPLE(size_t, __fpending, (FILE * f), f, (f))
+SIMPLE(size_t, __fbufsize, (FILE * f), f, (f))
 
-WEFT_API int fflush(FILE *f) {
-    if (!ordered()) return REAL(fflush)(f);
-    if (f) {
-        BEGIN(f);
-        int r = REAL(fflush)(f);
-        END(f);
+#define POSITION(get, set, type)                                                                                       \
+    WEFT_API int get(FILE *f, type *p) {                                                                               \
+        if (!ordered()) return REAL(get)(f, p);                                                                        \
+        type own;                                                                                                      \
+        BEGIN(f);                                                                                                      \
+        __builtin_memset(&own, 0, sizeof own);                                                                         \
+        int r = REAL(get)(f, &own);                                                                                    \
+        if (!r) weft__io_put(p, &own, sizeof own);                                                                     \
+        END(f);                                                                                                        \
+        return r;                                                                                                      \
+    }                                                                                                                  \
+    WEFT_API int set(FILE *f, const type *p) {                                                                         \
+        if (!ordered()) return REAL(set)(f, p);                                                                        \
+        type own;                                                                                                      \
+        BEGIN(f);                                                                                                      \
+        weft__io_get(&own, p, sizeof own);                                                                             \
+        int r = REAL(set)(f, &own);                                                                                    \
+        END(f);                                                                                                        \
+        return r;                                                                                                      \
+    }
+POSITION(fgetpos, fsetpos, fpos_t)
+POSITION(fgetpos64, fsetpos64, fpos64_t)
+
+/* A memory stream's address and size are the program's from here on. */
+static int flush(FILE *f, int (*real)(FILE *)) {
+    if (!ordered()) {
+        int r = real(f);
+        if (f) weft__stream_publish(f);
         return r;
     }
-    BEGIN(stdout);
-    int r = REAL(fflush)(NULL);
-    END(stdout);
+    if (!f) return weft__flush_all();
+    BEGIN(f);
+    int r = real(f);
+    weft__stream_publish(f);
+    END(f);
     return r;
 }
+WEFT_API int fflush(FILE *f) { return flush(f, REAL(fflush)); }
+WEFT_API int fflush_unlocked(FILE *f) { return flush(f, REAL(fflush_unlocked)); }
 
-WEFT_API void rewind(FILE *f) {
-    if (!ordered()) {
-        REAL(rewind)(f);
-        return;
+#define BUFFERING(type, name, params, args, result)                                                                    \
+    WEFT_API type name params {                                                                                        \
+        int o = ordered();                                                                                             \
+        long was = o ? weft__stream_begin(f) : 0;                                                                      \
+        result REAL(name) args;                                                                                        \
+        weft__stream_publish(f);                                                                                       \
+        if (o) weft__stream_end(f, was);
+BUFFERING(int, setvbuf, (FILE * f, char *b, int m, size_t n), (f, b, m, n), int r =) return r; }
+BUFFERING(void, setbuf, (FILE * f, char *b), (f, b), ) }
+BUFFERING(void, setbuffer, (FILE * f, char *b, size_t n), (f, b, n), ) }
+BUFFERING(void, setlinebuf, (FILE * f), (f), ) }
+
+/* ---- strings and blocks out */
+
+/* A copy of s that is ours, in `small` or allocated; NULL: no memory. */
+static char *copy_of(const char *s, char *small) {
+    for (size_t room = SMALL;; room *= 4) {
+        char *b = room == SMALL ? small : malloc(room);
+        if (!b) return NULL;
+        weft__io_take_str(s, room, 1); /* after malloc, which may tick */
+        for (size_t n = 0; n < room; n++)
+            if (!(b[n] = s[n])) return b;
+        if (b != small) free(b);
     }
+}
+static int put_string(const char *s, FILE *f, int (*real)(const char *, FILE *), int (*line)(const char *)) {
+    char small[SMALL], *b;
     BEGIN(f);
-    REAL(rewind)(f);
+    if (!(b = copy_of(s, small))) b = (char *)s;
+    weft__stream_touch(f);
+    int r = real ? real(b, f) : line(b);
+    if (b != small && b != s) free(b);
     END(f);
+    return r;
 }
-WEFT_API void clearerr(FILE *f) {
-    if (!ordered()) {
-        REAL(clearerr)(f);
-        return;
-    }
-    BEGIN(f);
-    REAL(clearerr)(f);
-    END(f);
-}
-WEFT_API void setbuf(FILE *f, char *b) { setvbuf(f, b, b ? _IOFBF : _IONBF, BUFSIZ); }
-WEFT_API void setlinebuf(FILE *f) { setvbuf(f, NULL, _IOLBF, 0); }
-
-static void order_rt(const void *o) {
-    int was;
-    struct weft_thread *t = weft__enter(&was);
-    if (!t) return;
-    weft__order(t, o);
-    weft__leave(t, was);
-}
-/* The stream is gone afterwards: ordered before, without its lock. */
-WEFT_API int fclose(FILE *f) {
-    if (ordered()) weft__on_rt((void *)order_rt, f);
-    return REAL(fclose)(f);
-}
-WEFT_API FILE *freopen(const char *p, const char *m, FILE *f) {
-    if (ordered()) weft__on_rt((void *)order_rt, f);
-    return REAL(freopen)(p, m, f);
-}
-
 WEFT_API int fputs(const char *s, FILE *f) {
-    if (!ordered()) return REAL(fputs)(s, f);
+    return ordered() ? put_string(s, f, REAL(fputs), NULL) : REAL(fputs)(s, f);
+}
+WEFT_API int fputs_unlocked(const char *s, FILE *f) {
+    return ordered() ? put_string(s, f, REAL(fputs_unlocked), NULL) : REAL(fputs_unlocked)(s, f);
+}
+WEFT_API int puts(const char *s) { return ordered() ? put_string(s, stdout, NULL, REAL(puts)) : REAL(puts)(s); }
+
+static size_t put_block(const void *p, size_t size, size_t n, FILE *f) {
+    size_t bytes, r;
+    if (__builtin_mul_overflow(size, n, &bytes) || !bytes) return REAL(fwrite)(p, size, n, f);
     BEGIN(f);
-    take_str(s, SIZE_MAX);
-    int r = REAL(fputs)(s, f);
-    END(f);
-    return r;
-}
-WEFT_API int puts(const char *s) {
-    if (!ordered()) return REAL(puts)(s);
-    BEGIN(stdout);
-    take_str(s, SIZE_MAX);
-    int r = REAL(puts)(s);
-    END(stdout);
-    return r;
-}
-WEFT_API void perror(const char *s) {
-    if (!ordered()) {
-        REAL(perror)(s);
-        return;
+    if (fits(f, bytes)) {
+        weft__io_take(p, bytes);
+        r = REAL(fwrite)(p, size, n, f);
+    } else {
+        BUFFER(bytes);
+        if (buf_) weft__io_get(buf_, p, bytes);
+        weft__stream_touch(f);
+        r = REAL(fwrite)(buf_ ? buf_ : p, size, n, f);
+        UNBUFFER;
     }
-    BEGIN(stderr);
-    REAL(perror)(s);
-    END(stderr);
-}
-
-WEFT_API size_t fwrite(const void *p, size_t size, size_t n, FILE *f) {
-    if (!ordered()) return REAL(fwrite)(p, size, n, f);
-    BEGIN(f);
-    size_t bytes;
-    if (!__builtin_mul_overflow(size, n, &bytes)) take(p, bytes);
-    size_t r = REAL(fwrite)(p, size, n, f);
     END(f);
     return r;
 }
+WEFT_API size_t fwrite(const void *p, size_t size, size_t n, FILE *f) {
+    return ordered() ? put_block(p, size, n, f) : REAL(fwrite)(p, size, n, f);
+}
+WEFT_API size_t fwrite_unlocked(const void *p, size_t size, size_t n, FILE *f) {
+    return ordered() ? put_block(p, size, n, f) : REAL(fwrite_unlocked)(p, size, n, f);
+}
 
-/* A private buffer for n bytes; small ones on the stack. */
-#define SMALL 4096
-#define BUFFER(n)                                                                                                      \
-    char small_[SMALL], *buf_ = small_;                                                                                \
-    if ((n) > SMALL) buf_ = malloc(n)
-#define UNBUFFER                                                                                                       \
-    if (buf_ != small_) free(buf_)
+/* ---- and in */
 
-WEFT_API size_t fread(void *p, size_t size, size_t n, FILE *f) {
+static size_t get_block(void *p, size_t size, size_t n, FILE *f) {
     size_t bytes;
-    if (!ordered() || __builtin_mul_overflow(size, n, &bytes) || !bytes) return REAL(fread)(p, size, n, f);
+    if (__builtin_mul_overflow(size, n, &bytes) || !bytes) return REAL(fread)(p, size, n, f);
     BUFFER(bytes);
     if (!buf_) return REAL(fread)(p, size, n, f);
     BEGIN(f);
     size_t got = REAL(fread)(buf_, 1, bytes, f);
-    put(p, buf_, got);
+    weft__io_put(p, buf_, got);
     END(f);
     UNBUFFER;
     return got / size;
 }
+WEFT_API size_t fread(void *p, size_t size, size_t n, FILE *f) {
+    return ordered() ? get_block(p, size, n, f) : REAL(fread)(p, size, n, f);
+}
+WEFT_API size_t fread_unlocked(void *p, size_t size, size_t n, FILE *f) {
+    return ordered() ? get_block(p, size, n, f) : REAL(fread_unlocked)(p, size, n, f);
+}
+#define FREAD_CHK(name)                                                                                                \
+    WEFT_API size_t name(void *p, size_t room, size_t size, size_t n, FILE *f) {                                       \
+        size_t bytes;                                                                                                  \
+        if (!ordered() || __builtin_mul_overflow(size, n, &bytes) || bytes > room) return REAL(name)(p, room, size, n, f); \
+        return get_block(p, size, n, f);                                                                               \
+    }
+FREAD_CHK(__fread_chk)
+FREAD_CHK(__fread_unlocked_chk)
 
-WEFT_API char *fgets(char *s, int n, FILE *f) {
-    if (!ordered() || n <= 1) return REAL(fgets)(s, n, f);
+/* chk: libc stops the program if the line is longer than room. */
+static char *get_line(char *s, size_t room, int n, FILE *f, int chk) {
+    if (n <= 1) return chk ? REAL(__fgets_chk)(s, room, n, f) : REAL(fgets)(s, n, f);
     BUFFER((size_t)n);
     if (!buf_) return REAL(fgets)(s, n, f);
     BEGIN(f);
-    char *r = REAL(fgets)(buf_, n, f);
+    char *r = chk ? REAL(__fgets_chk)(buf_, room, n, f) : REAL(fgets)(buf_, n, f);
     if (r) {
         size_t k = 0;
         while (buf_[k]) k++;
-        put(s, buf_, k + 1);
+        weft__io_put(s, buf_, k + 1);
     }
     END(f);
     UNBUFFER;
     return r ? s : NULL;
+}
+WEFT_API char *fgets(char *s, int n, FILE *f) { return ordered() ? get_line(s, 0, n, f, 0) : REAL(fgets)(s, n, f); }
+WEFT_API char *fgets_unlocked(char *s, int n, FILE *f) {
+    return ordered() ? get_line(s, 0, n, f, 0) : REAL(fgets_unlocked)(s, n, f);
+}
+WEFT_API char *__fgets_chk(char *s, size_t room, int n, FILE *f) {
+    return ordered() ? get_line(s, room, n, f, 1) : REAL(__fgets_chk)(s, room, n, f);
+}
+WEFT_API char *__fgets_unlocked_chk(char *s, size_t room, int n, FILE *f) {
+    return ordered() ? get_line(s, room, n, f, 1) : REAL(__fgets_unlocked_chk)(s, room, n, f);
+}
+SYMBOL(char *, gets, (char *s)) {
+    if (!ordered()) return REAL(gets)(s);
+    char *own = NULL;
+    size_t room = 0;
+    BEGIN(stdin);
+    ssize_t r = REAL(getdelim)(&own, &room, '\n', stdin);
+    if (r > 0) {
+        if (own[r - 1] == '\n') own[--r] = 0;
+        weft__io_put(s, own, (size_t)r + 1);
+    } else
+        s = NULL;
+    END(stdin);
+    free(own);
+    return s;
 }
 
 WEFT_API ssize_t getdelim(char **line, size_t *cap, int delim, FILE *f) {
@@ -442,19 +283,19 @@ WEFT_API ssize_t getdelim(char **line, size_t *cap, int delim, FILE *f) {
     if (r >= 0) {
         char *at;
         size_t room;
-        get(&at, line, sizeof at);
-        get(&room, cap, sizeof room);
+        weft__io_get(&at, line, sizeof at);
+        weft__io_get(&room, cap, sizeof room);
         if (!at || room < (size_t)r + 1) {
             char *q = realloc(at, (size_t)r + 1 < 120 ? 120 : (size_t)r + 1);
             if (q) {
                 size_t c = (size_t)r + 1 < 120 ? 120 : (size_t)r + 1;
                 at = q;
-                put(line, &q, sizeof q);
-                put(cap, &c, sizeof c);
+                weft__io_put(line, &q, sizeof q);
+                weft__io_put(cap, &c, sizeof c);
             } else
                 r = -1;
         }
-        if (r >= 0) put(at, own, (size_t)r + 1);
+        if (r >= 0) weft__io_put(at, own, (size_t)r + 1);
     }
     END(f);
     free(own);
@@ -463,28 +304,107 @@ WEFT_API ssize_t getdelim(char **line, size_t *cap, int delim, FILE *f) {
 WEFT_API ssize_t __getdelim(char **line, size_t *cap, int delim, FILE *f) { return getdelim(line, cap, delim, f); }
 WEFT_API ssize_t getline(char **line, size_t *cap, FILE *f) { return getdelim(line, cap, '\n', f); }
 
-/* ---- the program's own locking of a stream: the lock is held between, recursively */
-WEFT_API void flockfile(FILE *f) {
-    if (!ordered()) {
-        REAL(flockfile)(f);
-        return;
+/* ---- messages: to stderr */
+
+/* libc reads the string after some system calls, and errno before. */
+#define MESSAGE(name, params, args)                                                                                    \
+    WEFT_API void name params {                                                                                        \
+        const char *given = s;                                                                                         \
+        char small[SMALL];                                                                                             \
+        int o = ordered(), e = errno;                                                                                  \
+        long was = o ? weft__stream_begin(stderr) : 0;                                                                 \
+        if (o && s && !(s = copy_of(s, small))) s = given;                                                             \
+        errno = e;                                                                                                     \
+        REAL(name) args;                                                                                               \
+        if (s != small && s != given) free((char *)s);                                                                 \
+        if (o) weft__stream_end(stderr, was);                                                                          \
     }
-    BEGIN(f);
-    (void)was_;
+MESSAGE(perror, (const char *s), (s))
+MESSAGE(psignal, (int sig, const char *s), (sig, s))
+#define WARNING(name)                                                                                                  \
+    WEFT_API void name(const char *fmt, va_list ap) {                                                                  \
+        if (!ordered() || !fmt) {                                                                                      \
+            REAL(name)(fmt, ap);                                                                                       \
+            return;                                                                                                    \
+        }                                                                                                              \
+        char small[SMALL], *b;                                                                                         \
+        int n, e = errno;                                                                                              \
+        va_list own;                                                                                                   \
+        BEGIN(stderr);                                                                                                 \
+        b = weft__text(-1, fmt, ap, small, &n);                                                                        \
+        errno = e;                                                                                                     \
+        if (b) {                                                                                                       \
+            void *arg[1] = {b};                                                                                        \
+            weft__va_pointers(own, arg);                                                                               \
+            REAL(name)("%s", own);                                                                                     \
+            if (b != small) free(b);                                                                                   \
+        } else                                                                                                         \
+            REAL(name)(fmt, ap);                                                                                       \
+        END(stderr);                                                                                                   \
+    }
+WARNING(vwarn)
+WARNING(vwarnx)
+#define WITH_VARARGS(call)                                                                                             \
+    {                                                                                                                  \
+        va_list ap;                                                                                                    \
+        va_start(ap, fmt);                                                                                             \
+        call;                                                                                                          \
+        va_end(ap);                                                                                                    \
+    }
+WEFT_API void warn(const char *fmt, ...) WITH_VARARGS(vwarn(fmt, ap))
+WEFT_API void warnx(const char *fmt, ...) WITH_VARARGS(vwarnx(fmt, ap))
+/* As libc defines them; exit handlers run when the stream is free again. */
+WEFT_API void verr(int status, const char *fmt, va_list ap) {
+    vwarn(fmt, ap);
+    exit(status);
 }
-WEFT_API void funlockfile(FILE *f) {
-    if (!ordered()) {
-        REAL(funlockfile)(f);
-        return;
-    }
-    long was_ = 0;
-    END(f);
+WEFT_API void verrx(int status, const char *fmt, va_list ap) {
+    vwarnx(fmt, ap);
+    exit(status);
+}
+WEFT_API void err(int status, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    verr(status, fmt, ap);
+}
+WEFT_API void errx(int status, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    verrx(status, fmt, ap);
 }
 
-/* ---- the end of the process: libc flushes all streams after the last exit handler, without their locks. From here on the
- * standard ones are this thread's, so what is flushed is what was there. (The runtime's destructor runs last.) */
-__attribute__((destructor(101))) static void last(void) {
-    if (!ordered()) return;
-    weft__on_rt((void *)begin_rt, stdout);
-    weft__on_rt((void *)begin_rt, stderr);
+/* libc's error() also flushes stdout, natively and with stderr locked; so it is done here, in order. */
+static void complain(int status, int e, const char *file, unsigned line, int located, const char *fmt, va_list ap) {
+    static const char *last_file;
+    static unsigned last_line;
+    fflush(stdout);
+    int o = ordered();
+    long was = o ? weft__stream_begin(stderr) : 0;
+    int again = located && error_one_per_line && last_line == line &&
+                (file == last_file || (last_file && file && !__builtin_strcmp(file, last_file)));
+    if (located && error_one_per_line) {
+        last_file = file;
+        last_line = line;
+    }
+    if (!again) {
+        if (error_print_progname)
+            error_print_progname();
+        else
+            fprintf(stderr, located ? "%s:" : "%s: ", program_invocation_name);
+        if (located && file)
+            fprintf(stderr, "%s:%u: ", file, line);
+        else if (located)
+            fprintf(stderr, " ");
+        vfprintf(stderr, fmt, ap);
+        error_message_count++;
+        char text[1024];
+        if (e) fprintf(stderr, ": %s", strerror_r(e, text, sizeof text));
+        fputc('\n', stderr);
+        fflush(stderr);
+    }
+    if (o) weft__stream_end(stderr, was);
+    if (status && !again) exit(status);
 }
+WEFT_API void error(int status, int e, const char *fmt, ...) WITH_VARARGS(complain(status, e, NULL, 0, 0, fmt, ap))
+WEFT_API void error_at_line(int status, int e, const char *file, unsigned line, const char *fmt, ...)
+    WITH_VARARGS(complain(status, e, file, line, 1, fmt, ap))

@@ -55,6 +55,10 @@ WEFT_WRAP(__weft_take_str, weft__t_take_str);
 WEFT_HIDDEN void weft__t_take_wcs(const char *s) {
     if (s) add(s, SIZE_MAX, 4);
 }
+/* At most n characters of a string. */
+WEFT_HIDDEN void weft__t_take_strn(const void *s, size_t n, int width) {
+    if (s) add(s, n, width);
+}
 WEFT_API void __weft_take_strn(const char *s, size_t n) {
     if (s) add(s, n, 1);
 }
