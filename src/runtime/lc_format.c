@@ -306,7 +306,7 @@ static void discard(struct plan *s) {
 
 WEFT_HIDDEN int weft__scan(FILE *f, const void *fmt, va_list ap, int w, weft_scan_fn *real, int old) {
     if (!ordered()) return real(f, fmt, ap);
-    BEGIN(f);
+    BEGIN_INPUT(f, 0);
     struct plan s;
     va_list given, own;
     va_copy(given, ap);
@@ -321,6 +321,6 @@ WEFT_HIDDEN int weft__scan(FILE *f, const void *fmt, va_list ap, int w, weft_sca
         r = real(f, fmt, ap);
     discard(&s);
     va_end(given);
-    END(f);
+    END_INPUT(f);
     return r;
 }

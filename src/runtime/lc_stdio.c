@@ -66,15 +66,15 @@ SIMPLE(int, putc_unlocked, (int c, FILE *f), f, (c, f))
 SIMPLE(int, putchar_unlocked, (int c), stdout, (c))
 SIMPLE(int, __overflow, (FILE * f, int c), f, (f, c))
 SIMPLE(int, putw, (int c, FILE *f), f, (c, f))
-SIMPLE(int, fgetc, (FILE * f), f, (f))
-SIMPLE(int, getc, (FILE * f), f, (f))
-SIMPLE(int, _IO_getc, (FILE * f), f, (f))
-SIMPLE(int, getchar, (void), stdin, ())
-SIMPLE(int, fgetc_unlocked, (FILE * f), f, (f))
-SIMPLE(int, getc_unlocked, (FILE * f), f, (f))
-SIMPLE(int, getchar_unlocked, (void), stdin, ())
-SIMPLE(int, __uflow, (FILE * f), f, (f))
-SIMPLE(int, getw, (FILE * f), f, (f))
+SIMPLE_INPUT(int, fgetc, (FILE * f), f, 1, (f))
+SIMPLE_INPUT(int, getc, (FILE * f), f, 1, (f))
+SIMPLE_INPUT(int, _IO_getc, (FILE * f), f, 1, (f))
+SIMPLE_INPUT(int, getchar, (void), stdin, 1, ())
+SIMPLE_INPUT(int, fgetc_unlocked, (FILE * f), f, 1, (f))
+SIMPLE_INPUT(int, getc_unlocked, (FILE * f), f, 1, (f))
+SIMPLE_INPUT(int, getchar_unlocked, (void), stdin, 1, ())
+SIMPLE_INPUT(int, __uflow, (FILE * f), f, 1, (f))
+SIMPLE_INPUT(int, getw, (FILE * f), f, 0, (f))
 SIMPLE(int, ungetc, (int c, FILE *f), f, (c, f))
 SIMPLE(int, feof, (FILE * f), f, (f))
 SIMPLE(int, ferror, (FILE * f), f, (f))
@@ -210,10 +210,10 @@ static size_t get_block(void *p, size_t size, size_t n, FILE *f) {
     if (__builtin_mul_overflow(size, n, &bytes) || !bytes) return REAL(fread)(p, size, n, f);
     BUFFER(bytes);
     if (!buf_) return REAL(fread)(p, size, n, f);
-    BEGIN(f);
+    BEGIN_INPUT(f, 0);
     size_t got = REAL(fread)(buf_, 1, bytes, f);
     weft__io_put(p, buf_, got);
-    END(f);
+    END_INPUT(f);
     UNBUFFER;
     return got / size;
 }
@@ -237,14 +237,14 @@ static char *get_line(char *s, size_t room, int n, FILE *f, int chk) {
     if (n <= 1) return chk ? REAL(__fgets_chk)(s, room, n, f) : REAL(fgets)(s, n, f);
     BUFFER((size_t)n);
     if (!buf_) return REAL(fgets)(s, n, f);
-    BEGIN(f);
+    BEGIN_INPUT(f, 0);
     char *r = chk ? REAL(__fgets_chk)(buf_, room, n, f) : REAL(fgets)(buf_, n, f);
     if (r) {
         size_t k = 0;
         while (buf_[k]) k++;
         weft__io_put(s, buf_, k + 1);
     }
-    END(f);
+    END_INPUT(f);
     UNBUFFER;
     return r ? s : NULL;
 }
@@ -262,14 +262,14 @@ SYMBOL(char *, gets, (char *s)) {
     if (!ordered()) return REAL(gets)(s);
     char *own = NULL;
     size_t room = 0;
-    BEGIN(stdin);
+    BEGIN_INPUT(stdin, 0);
     ssize_t r = REAL(getdelim)(&own, &room, '\n', stdin);
     if (r > 0) {
         if (own[r - 1] == '\n') own[--r] = 0;
         weft__io_put(s, own, (size_t)r + 1);
     } else
         s = NULL;
-    END(stdin);
+    END_INPUT(stdin);
     free(own);
     return s;
 }
@@ -278,7 +278,7 @@ WEFT_API ssize_t getdelim(char **line, size_t *cap, int delim, FILE *f) {
     if (!ordered()) return REAL(getdelim)(line, cap, delim, f);
     char *own = NULL;
     size_t own_cap = 0;
-    BEGIN(f);
+    BEGIN_INPUT(f, 0);
     ssize_t r = REAL(getdelim)(&own, &own_cap, delim, f);
     if (r >= 0) {
         char *at;
@@ -297,7 +297,7 @@ WEFT_API ssize_t getdelim(char **line, size_t *cap, int delim, FILE *f) {
         }
         if (r >= 0) weft__io_put(at, own, (size_t)r + 1);
     }
-    END(f);
+    END_INPUT(f);
     free(own);
     return r;
 }

@@ -76,6 +76,7 @@ long weft__on_rt(void *fn, ...);
     X(size_t, fwrite_unlocked, (const void *, size_t, size_t, FILE *))                                                 \
     X(int, fflush, (FILE *))                                                                                           \
     X(int, fflush_unlocked, (FILE *))                                                                                  \
+    X(void, _IO_doallocbuf, (FILE *))                                                                                  \
     X(void, _flushlbf, (void))                                                                                         \
     X(void, __fpurge, (FILE *))                                                                                        \
     X(int, fseek, (FILE *, long, int))                                                                                 \
@@ -187,6 +188,11 @@ WEFT_HIDDEN void weft__io_take(const void *p, size_t n);             /* each at 
 WEFT_HIDDEN void weft__io_take_str(const void *s, size_t max, int width); /* at most max characters */
 WEFT_HIDDEN void weft__io_put(void *d, const void *s, size_t n);
 WEFT_HIDDEN void weft__io_get(void *d, const void *s, size_t n);
+/* The same for input. */
+WEFT_HIDDEN long weft__input_begin(FILE *f, int one);
+WEFT_HIDDEN void weft__input_end(FILE *f, long was);
+#define BEGIN_INPUT(f, one) long was_ = weft__input_begin(f, one)
+#define END_INPUT(f) weft__input_end(f, was_)
 #define BEGIN(f) long was_ = weft__stream_begin(f)
 #define END(f) weft__stream_end(f, was_)
 
@@ -204,6 +210,14 @@ WEFT_HIDDEN int weft__scan(FILE *f, const void *fmt, va_list ap, int width, weft
         BEGIN(f);                                                                                                      \
         type r = REAL(name) args;                                                                                      \
         END(f);                                                                                                        \
+        return r;                                                                                                      \
+    }
+#define SIMPLE_INPUT(type, name, params, f, one, args)                                                                 \
+    WEFT_API type name params {                                                                                        \
+        if (!ordered()) return REAL(name) args;                                                                        \
+        BEGIN_INPUT(f, one);                                                                                           \
+        type r = REAL(name) args;                                                                                      \
+        END_INPUT(f);                                                                                                  \
         return r;                                                                                                      \
     }
 #define SIMPLE_VOID(name, params, f, args)                                                                             \

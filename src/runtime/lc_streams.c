@@ -224,6 +224,26 @@ WEFT_HIDDEN long weft__stream_begin(FILE *f) {
 }
 WEFT_HIDDEN void weft__stream_end(FILE *f, long was) { weft__on_rt((void *)end_rt, f, was, 0L); }
 
+/* Before it reads from a terminal, or without a buffer, libc writes out a line-buffered stdout, with its lock, natively. That
+ * is done here instead, in order, and hidden from libc: by the flags it goes by, which are set again afterwards. They come
+ * with the buffer, so that must be there. `one`: only one character is asked for, which may be there already. */
+WEFT_HIDDEN long weft__input_begin(FILE *f, int one) {
+    long was = weft__stream_begin(f); /* 0 or 1 */
+    if (!weft__over_file(f)) return was;
+    if (!f->_IO_buf_base) REAL(_IO_doallocbuf)(f);
+    int hide = f->_flags & (UNBUFFERED | LINE_BUF);
+    if (!hide || f == stdout || (one && f->_mode <= 0 && f->_IO_read_ptr < f->_IO_read_end)) return was;
+    f->_flags &= ~hide;
+    BEGIN(stdout);
+    if ((stdout->_flags & (LINKED | LINE_BUF)) == (LINKED | LINE_BUF)) REAL(fflush)(stdout);
+    END(stdout);
+    return was | hide;
+}
+WEFT_HIDDEN void weft__input_end(FILE *f, long was) {
+    f->_flags |= was & (UNBUFFERED | LINE_BUF);
+    weft__stream_end(f, was & 1);
+}
+
 static void publish(struct memory *m) {
     if (!m || !m->to_buf || !m->buf) return;
     weft__io_put(m->to_buf, &m->buf, sizeof m->buf);

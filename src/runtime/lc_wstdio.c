@@ -71,14 +71,14 @@ SCANS(__isoc23_, 0)
 
 /* ---- characters */
 
-SIMPLE(wint_t, fgetwc, (FILE * f), f, (f))
-SIMPLE(wint_t, getwc, (FILE * f), f, (f))
-SIMPLE(wint_t, getwchar, (void), stdin, ())
-SIMPLE(wint_t, fgetwc_unlocked, (FILE * f), f, (f))
-SIMPLE(wint_t, getwc_unlocked, (FILE * f), f, (f))
-SIMPLE(wint_t, getwchar_unlocked, (void), stdin, ())
+SIMPLE_INPUT(wint_t, fgetwc, (FILE * f), f, 1, (f))
+SIMPLE_INPUT(wint_t, getwc, (FILE * f), f, 1, (f))
+SIMPLE_INPUT(wint_t, getwchar, (void), stdin, 1, ())
+SIMPLE_INPUT(wint_t, fgetwc_unlocked, (FILE * f), f, 1, (f))
+SIMPLE_INPUT(wint_t, getwc_unlocked, (FILE * f), f, 1, (f))
+SIMPLE_INPUT(wint_t, getwchar_unlocked, (void), stdin, 1, ())
 SIMPLE(wint_t, ungetwc, (wint_t c, FILE *f), f, (c, f))
-SIMPLE(wint_t, __wuflow, (FILE * f), f, (f))
+SIMPLE_INPUT(wint_t, __wuflow, (FILE * f), f, 1, (f))
 SIMPLE(wint_t, __woverflow, (FILE * f, wint_t c), f, (f, c))
 SIMPLE(wint_t, fputwc, (wchar_t c, FILE *f), f, (c, f))
 SIMPLE(wint_t, putwc, (wchar_t c, FILE *f), f, (c, f))
@@ -115,14 +115,14 @@ static wchar_t *get_line(wchar_t *s, size_t room, int n, FILE *f, int chk) {
     BUFFER((size_t)n * sizeof *s);
     wchar_t *b = (wchar_t *)(void *)buf_;
     if (!b) return REAL(fgetws)(s, n, f);
-    BEGIN(f);
+    BEGIN_INPUT(f, 0);
     wchar_t *r = chk ? REAL(__fgetws_chk)(b, room, n, f) : REAL(fgetws)(b, n, f);
     if (r) {
         size_t k = 0;
         while (b[k]) k++;
         weft__io_put(s, b, (k + 1) * sizeof *b);
     }
-    END(f);
+    END_INPUT(f);
     UNBUFFER;
     return r ? s : NULL;
 }
