@@ -219,6 +219,9 @@ static inline struct weft_thread *weft__active(void) {
 int weft__thread_exit(struct weft_thread *t); /* the thread is about to make its last system call; 1: it is the last one */
 void weft__thread_keep(int *libc_count);
 
+/* ---- take.c */
+extern WEFT_HIDDEN uint32_t weft__vm_age; /* advances before memory may become unreadable */
+
 /* ---- sys.c, sysdisp.c */
 void weft__sud_open(void);           /* once: handler */
 void weft__sud_thread(struct weft_thread *t); /* per thread */

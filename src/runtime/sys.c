@@ -437,6 +437,7 @@ static const char vm_object;
 static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
     long b[6], r;
     for (int i = 0; i < 6; i++) b[i] = a[i];
+    __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
     if (RECORD && (nr == SYS_munmap || nr == SYS_mremap || nr == SYS_mprotect || (nr == SYS_mmap && (a[3] & MAP_FIXED))))
         weft__take(t, (void *)a[0], (size_t)a[1]);
     struct {

@@ -75,10 +75,25 @@ WEFT_HIDDEN void weft__t_take_object(const void *p) {
 }
 WEFT_WRAP(__weft_take_object, weft__t_take_object);
 
-/* Whether p may be read: faults must happen in the function that is called, not here. */
+/* Whether p may be read: faults must happen in the function that is called, not here. Pages that were readable are
+ * remembered until some memory goes (weft__vm_age). */
+uint32_t weft__vm_age;
+static __thread struct {
+    uint64_t page[16];
+    uint32_t age;
+} known __attribute__((tls_model("initial-exec")));
 static int readable(uint64_t p) {
+    uint64_t page = p >> 12, *slot = &known.page[page % 16];
+    uint32_t age = __atomic_load_n(&weft__vm_age, __ATOMIC_RELAXED);
+    if (known.age != age) {
+        for (int i = 0; i < 16; i++) known.page[i] = 0;
+        known.age = age;
+    }
+    if (*slot == page && page) return 1;
     /* A system call that reads one byte and has no other effect. */
-    return weft__raw(SYS_rt_sigprocmask, -1, p & ~7ul, 0, 8) != -14;
+    if (weft__raw(SYS_rt_sigprocmask, -1, p & ~7ul, 0, 8) == -14) return 0;
+    *slot = page;
+    return 1;
 }
 
 /* One pass over a string; its lines are taken as far as it goes. */
