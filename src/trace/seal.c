@@ -38,7 +38,8 @@ void weft__chunk_seal(uint8_t *chunk, uint32_t used) {
     memcpy(chunk, &h, sizeof h);
 }
 
-/* Frames are compressed side by side, one per core, and written in their order: the program has ended, and its user waits. */
+/* Frames are compressed side by side, one per core, and written in their order, while the next ones are read: the program
+ * has ended, and its user waits. */
 struct frame {
     uint8_t *raw;
     size_t len, packed_len;
@@ -46,12 +47,14 @@ struct frame {
     size_t room;
     ZSTD_CCtx *cctx;
     pthread_t thread;
+    bool started;
 };
 struct out {
     int fd;
     int error; /* errno of the first failure; then nothing more is written */
-    size_t frames, at; /* how many there are, and which is being filled */
-    struct frame frame[MOST_WORKERS];
+    size_t frames, at; /* how many there are in a row, and which is being filled */
+    int row;           /* that is being filled; the other one is being compressed */
+    struct frame frame[2][MOST_WORKERS];
 };
 
 static void *pack(void *arg) {
@@ -61,30 +64,35 @@ static void *pack(void *arg) {
     return NULL;
 }
 
-static void flush(struct out *o) {
-    size_t n = o->at + (o->at < o->frames && o->frame[o->at].len > 0);
-    bool apart[MOST_WORKERS] = {0};
-    if (!o->error) {
-        for (size_t i = 1; i < n; i++) apart[i] = pthread_create(&o->frame[i].thread, NULL, pack, &o->frame[i]) == 0;
-        for (size_t i = 0; i < n; i++)
-            if (!apart[i]) pack(&o->frame[i]);
-        for (size_t i = 1; i < n; i++)
-            if (apart[i]) pthread_join(o->frame[i].thread, NULL);
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct frame *f = &o->frame[i];
+/* Waits for a row, and writes it. */
+static void finish(struct out *o, struct frame *row) {
+    for (size_t i = 0; i < o->frames; i++) {
+        struct frame *f = &row[i];
+        if (!f->len) continue;
+        if (f->started)
+            pthread_join(f->thread, NULL);
+        else if (!o->error)
+            pack(f);
         int r = o->error ? 0 : weft__write_all(o->fd, f->packed, f->packed_len);
         if (r < 0) o->error = -r;
         f->len = 0;
     }
+}
+
+static void flush(struct out *o) {
+    struct frame *row = o->frame[o->row];
+    for (size_t i = 0; i < o->frames; i++)
+        row[i].started = row[i].len && !o->error && pthread_create(&row[i].thread, NULL, pack, &row[i]) == 0;
+    o->row = !o->row;
     o->at = 0;
+    finish(o, o->frame[o->row]);
 }
 
 static void open_frames(struct out *o) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     o->frames = cores < 1 ? 1 : cores > MOST_WORKERS ? MOST_WORKERS : (size_t)cores;
-    for (size_t i = 0; i < o->frames; i++) {
-        struct frame *f = &o->frame[i];
+    for (size_t i = 0; i < 2 * o->frames; i++) {
+        struct frame *f = &o->frame[i % 2][i / 2];
         f->raw = weft__alloc(WEFT_FRAME);
         f->room = ZSTD_compressBound(WEFT_FRAME);
         f->packed = weft__alloc(f->room);
@@ -93,10 +101,11 @@ static void open_frames(struct out *o) {
 }
 
 static void close_frames(struct out *o) {
-    for (size_t i = 0; i < o->frames; i++) {
-        ZSTD_freeCCtx(o->frame[i].cctx);
-        free(o->frame[i].packed);
-        free(o->frame[i].raw);
+    for (size_t i = 0; i < 2 * o->frames; i++) {
+        struct frame *f = &o->frame[i % 2][i / 2];
+        ZSTD_freeCCtx(f->cctx);
+        free(f->packed);
+        free(f->raw);
     }
 }
 
@@ -129,8 +138,13 @@ static int copy(struct weft_trace *t, struct out *o, struct weft_counts *counts,
     while ((r = weft__cursor_load(&c, err)) > 0) {
         while ((r = weft__cursor_item(&c, &item, err)) > 0) weft__counts_add(counts, &item);
         if (r < 0) break;
-        weft__chunk_seal(c.buf, c.at);
-        struct frame *f = &o->frame[o->at];
+        struct weft_chunk h;
+        memcpy(&h, c.buf, sizeof h);
+        if (h.used != c.at) /* else the cursor has checked its hash */
+            weft__chunk_seal(c.buf, c.at);
+        else
+            memset(c.buf + c.at, 0, WEFT_CHUNK - c.at);
+        struct frame *f = &o->frame[o->row][o->at];
         memcpy(f->raw + f->len, c.buf, WEFT_CHUNK);
         f->len += WEFT_CHUNK;
         if (f->len == WEFT_FRAME && ++o->at == o->frames) {
@@ -139,6 +153,7 @@ static int copy(struct weft_trace *t, struct out *o, struct weft_counts *counts,
         }
     }
     flush(o);
+    finish(o, o->frame[!o->row]);
     counts->stream_bytes = c.stream_bytes;
     weft__cursor_close(&c);
     return r;
