@@ -143,7 +143,8 @@ enum weft_item_kind {
     X(CANCEL, 4114)                                                                                                    \
     X(FUTEX, 4115)                                                                                                     \
     X(ALLOC, 4116)      /* the allocator exchanged memory with the common pool */                                      \
-    X(OTHER, 4117)
+    X(OTHER, 4117)                                                                                                     \
+    X(SIGNALS, 4118)    /* u64 each: signals ignored, signals blocked when the process started; missing: none */
 
 enum weft_op {
 #define WEFT_X(name, code) WEFT_OP_##name = code,

@@ -228,7 +228,7 @@ void weft__sud_thread(struct weft_thread *t); /* per thread */
 long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uint64_t ip);
 
 /* ---- signal.c */
-void weft__signal_open(void);
+void weft__signal_open(struct weft_thread *t);
 enum weft_place { WEFT_AT_TICK = 1, WEFT_AT_RETURN, WEFT_AT_BLOCKED, WEFT_AT_TRAP, WEFT_AT_FAULT };
 #define WEFT_RESTART 512   /* a system call's result: deliver what is due, and call again */
 #define WEFT_CANCELLED 514 /* the thread is to leave the runtime: it is cancelled */

@@ -573,17 +573,30 @@ WEFT_HIDDEN void *weft__enter_fault(void) {
 
 /* ---- life ------------------------------------------------------------------------------------------------------- */
 
-void weft__signal_open(void) {
+/* t is the main thread, before any of the program's code. What the process was started with is an input, if it is not the
+ * usual: signals that are ignored (nohup, a shell's background), and those that are blocked. */
+void weft__signal_open(struct weft_thread *t) {
+    uint64_t with[2] = {0, 0}; /* ignored, blocked */
     for (int sig = 1; sig < 65; sig++)
         if (FAULTS & BIT(sig)) weft__kernel_sigaction(sig, (void *)on_fault, SA_SIGINFO | SA_ONSTACK, ~(FAULTS | BIT(SIGSYS)));
+    weft__tick(t);
     if (RECORD) {
         weft__kernel_sigaction(KICK, (void *)on_kick, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~(FAULTS | BIT(SIGSYS)));
-        /* What the program was started with. */
         for (int sig = 1; sig < 65; sig++) {
             struct kernel_sigaction k = {0};
-            if (!(NEVER_BLOCKED & BIT(sig)) && weft__raw(SYS_rt_sigaction, sig, 0, &k, 8) == 0) user[sig] = k;
+            if (!(NEVER_BLOCKED & BIT(sig)) && weft__raw(SYS_rt_sigaction, sig, 0, &k, 8) == 0 && k.handler == SIG_IGN)
+                with[0] |= BIT(sig);
         }
+        weft__raw(SYS_rt_sigprocmask, SIG_BLOCK, 0, &with[1], 8);
+        with[1] &= ~NEVER_BLOCKED;
+        if (with[0] | with[1]) weft__log_input(t, WEFT_OP_SIGNALS, 0, with, sizeof with);
+    } else {
+        struct weft_sched_item *i = weft__gate_input(t, WEFT_ITEM_INPUT, WEFT_OP_SIGNALS);
+        if (i && i->size == 8 + sizeof with) __builtin_memcpy(with, (const char *)weft__gate_data(i) + 8, sizeof with);
     }
+    for (int sig = 1; sig < 65; sig++)
+        if (with[0] & BIT(sig)) user[sig].handler = SIG_IGN;
+    t->sigmask = with[1];
 }
 
 /* Before thread c, which t creates, starts; c is t for the main thread. */

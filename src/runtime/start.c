@@ -261,7 +261,7 @@ static void begin(struct weft_thread *t) {
     struct module_walk w = {t, 0};
     dl_iterate_phdr(module, &w);
     weft__signal_born(t, t);
-    weft__signal_open();
+    weft__signal_open(t);
     weft__signal_begin(t);
     weft__sud_open();
     weft__sud_thread(t);
