@@ -20,7 +20,7 @@ static int progress; /* advances whenever anybody gets past a gate: the stuck ch
 #define POISON 1
 
 /* Where every thread that could run has a core, whoever is waited for is about to come, and a sleep would cost more; else a
- * spin takes its core away from it. */
+ * spin takes its core away from it. And shorter after spins in vain: something else has the cores. */
 static int awake, cores;
 #define SPIN 2000
 #define SPIN_CROWDED 60
@@ -52,11 +52,15 @@ static void check_stuck(struct weft_thread *t, int seen_progress) {
 }
 
 static void wait_flag(struct weft_thread *t, uint32_t f, uint64_t site) {
-    for (int i = 0; i < SPIN; i++) {
-        if (__atomic_load_n(&flags[f], __ATOMIC_ACQUIRE) == 1) return;
+    for (int i = 0; i < SPIN >> t->vain; i++) {
+        if (__atomic_load_n(&flags[f], __ATOMIC_ACQUIRE) == 1) {
+            t->vain -= t->vain > 0;
+            return;
+        }
         if (i > SPIN_CROWDED && __atomic_load_n(&awake, __ATOMIC_RELAXED) > cores) break;
         weft__pause();
     }
+    t->vain += t->vain < 4;
     t->waiting_flag = f;
     t->waiting_site = site;
     __atomic_store_n(&t->waiting, 1, __ATOMIC_SEQ_CST);

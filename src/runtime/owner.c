@@ -155,11 +155,14 @@ void weft__rec_release(struct weft_thread *t) {
  * it works at full speed, and takes what it needs from those who wait; then the others do. A tenure is longer when it has
  * to begin with much taking, or with a sleep, so that these are a small part of it. What tenures hide, races between two
  * ticks, is shown by episodes: at a random share of the hand-overs the line is split for a number of accesses. If those
- * show that threads use different words of it (false sharing), it stays split. */
+ * show that threads use different words of it (false sharing), it stays split. The first episodes of a line that is asked
+ * for again and again come soon and are long, so that they cover the whole of a short run. */
 
 #define HEAT (1u << 15)
-static struct heat { /* of a split line */
-    uint16_t last;   /* who accessed it last */
+static struct heat {
+    uint32_t when;     /* tsc >> 10: last asked for */
+    uint16_t episodes; /* that it had */
+    uint16_t last;     /* while split: who accessed it last */
     uint16_t seen, crossed, mixed; /* accesses; those of a word that another one accessed last; those of such a line */
 } heat[HEAT];
 static uint8_t page_heat[HEAT];
@@ -178,19 +181,34 @@ static uint32_t page_when[HEAT]; /* tsc >> 10 of the last hand-over */
 #define HOLD_TICKS 8    /* how often the end of a tenure is looked for */
 #endif
 #define SPIN 2000       /* for an answer, before a sleep */
-#define EPISODE 64      /* accesses */
+#define EPISODE 64      /* accesses; the first one 16 times as many, the second 8 times, ... */
 #define EPISODES 16     /* so many of 1,024 hand-overs begin one */
+#define EARLY 6         /* but the first ones of a line that is asked for again */
+#define SOON 1024       /* within this time (tsc >> 10: about 0.4 ms) */
+#define EARLY_SHARE 512 /* in so many of 1,024 */
+
+static struct heat *line_heat(uint32_t line) { return &heat[(line * 2654435761u) >> 17]; }
 
 /* An access of a SPLIT line by t; crossed: the word was another's. Whether the episode is over. */
 static int episode(struct weft_thread *t, uint32_t line, int crossed) {
-    struct heat *h = &heat[(line * 2654435761u) >> 17];
+    struct heat *h = line_heat(line);
+    int length = (EPISODE << 5) >> h->episodes; /* h->episodes is 1 to 6 */
+    if (length < EPISODE) length = EPISODE;
     h->crossed = (uint16_t)(h->crossed + crossed);
     h->mixed = (uint16_t)(h->mixed + (h->last != t->slot));
     h->last = (uint16_t)t->slot;
-    if (++h->seen < EPISODE) return 0;
-    int apart = h->mixed > EPISODE / 8 && h->crossed < h->mixed / 4;
+    if (++h->seen < length) return 0;
+    int apart = h->mixed > length / 8 && h->crossed < h->mixed / 4;
     h->seen = h->crossed = h->mixed = 0;
     return !apart;
+}
+
+/* t got the line by asking for it. Whether an early episode may begin. */
+static int asked_again(uint32_t line) {
+    struct heat *h = line_heat(line);
+    uint32_t now = (uint32_t)(weft__tsc() >> 10), soon = now - h->when < SOON;
+    h->when = now;
+    return soon && h->episodes < EARLY;
 }
 
 /* t is about to ask. */
@@ -363,6 +381,8 @@ static void split(struct weft_thread *t, uint32_t line, uint64_t site) {
     __atomic_store_n(&TABLE[line], WEFT_SPLIT, __ATOMIC_RELEASE);
     weft__unlock(&t->lock);
     for (int i = 0; i < 8; i++) stripe_unlock(&stripes[ix[i]]);
+    struct heat *h = line_heat(line);
+    h->episodes = (uint16_t)(h->episodes + (h->episodes < EARLY));
     t->splits++;
 }
 
@@ -383,7 +403,7 @@ static int join(struct weft_thread *t, uint32_t line, uint64_t site) {
 /* Makes t the owner of the line, unless it is SPLIT. Returns 1 if t may have lost others meanwhile: it had to wait for an
  * answer, or gave some. */
 static int acquire(struct weft_thread *t, uint32_t line, uint64_t site) {
-    int waited = 0, answered = 0;
+    int waited = 0, answered = 0, share = EPISODES;
     for (;;) {
         uint16_t o = __atomic_load_n(&TABLE[line], __ATOMIC_ACQUIRE);
         if (o == t->slot || o == WEFT_SPLIT) return waited;
@@ -425,9 +445,10 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site) {
             waited = 1;
             if (!t->granted) continue;
             weft__rec_edge(t, site, &t->grant);
+            if (asked_again(line)) share = EARLY_SHARE;
         }
         t->stirred = weft__tsc();
-        if (unlikely((next_random(t) & 1023) < EPISODES)) split(t, line, site);
+        if (unlikely((int)(next_random(t) & 1023) < share)) split(t, line, site);
         return waited;
     }
 }

@@ -96,6 +96,7 @@ struct weft_thread {
     int open_end;
     int waiting;                  /* for the stuck check: 1 at a gate, 2 beyond what is known, 3 for the end, 4 for a foreign lock */
     uint32_t waiting_flag;
+    int vain;                     /* spins in vain of late */
     uint64_t waiting_site;
     /* Life. */
     int tid;                      /* kernel's; 0 after the end was seen */

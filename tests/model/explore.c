@@ -495,7 +495,7 @@ static void calm(uint64_t entry) {
     int yes = W.joins_left && entry == WEFT_SPLIT && choose(2, "calm");
     if (yes) W.joins_left--;
     for (int l = 0; l < 2; l++)
-        heat[(line_of[l] * 2654435761u) >> 17] = (struct heat){.seen = yes ? EPISODE : 0};
+        heat[(line_of[l] * 2654435761u) >> 17] = (struct heat){.seen = yes ? 0xfff0 : 0};
 }
 
 static const void *object = (void *)64; /* hashed into objects[] */
@@ -517,7 +517,7 @@ static uint64_t ex_tsc(const char *f) {
     if (!strcmp(f, "acquire")) {
         int hot = W.hot_left && choose(2, "hot");
         W.hot_left -= (uint8_t)hot;
-        t->rng = hot ? 0 : 1; /* 1 gives 65: no split */
+        t->rng = hot ? 0 : 10; /* 10 gives 650 of 1,024: no split */
     }
     if (!strcmp(f, "holds")) {
         int yes = W.holds_left && choose(2, "hold");
