@@ -2,7 +2,9 @@
 /* What the files of the analysis share. Order of work in weft__facts_new:
  *
  *   local.c      locals whose address is not taken: all that plan ALL leaves out, and needs no solver
- *   build.c      module -> constraints         solve.c   constraints -> points-to sets, calls resolved on the way
+ *   build.c      module -> constraints: instructions; with values.c (constants and variables), allocators.c (what is
+ *                allocated, and by whom) and calls.c (what a call does, and what code outside does)
+ *   solve.c      constraints -> points-to sets, calls resolved on the way
  *   graph.c      call graph, strongly connected components
  *   threads.c    who runs what on which thread, what runs before the first thread; what is shared, and written when
  */
@@ -76,6 +78,9 @@ int weft__ir_is_local(LLVMValueRef global); /* internal or private linkage */
 const char *weft__ir_name(LLVMValueRef v);
 LLVMValueRef weft__ir_access_pointer(LLVMValueRef inst, int *is_write, LLVMTypeRef *type); /* NULL: not an access */
 int64_t weft__ir_alloca_size(LLVMTargetDataRef td, LLVMValueRef alloca);                   /* -1: not known */
+int64_t weft__ir_size_of(LLVMTargetDataRef td, LLVMTypeRef type); /* as stored; -1, which is WEFT_TO_END: not known */
+int weft__ir_holds(LLVMTypeRef type);   /* can values of this type hold a pointer, or eight bits of one? */
+int weft__ir_is_word(LLVMTypeRef type); /* does a pointer fit into one element? */
 
 /* What the type-based alias tag of a load or store says about the object. */
 enum weft_tbaa {
@@ -196,6 +201,7 @@ struct weft_gep {
         int array;              /* as declared; else bits that are not known */
     } part[2];
 };
+#define WEFT_ANYWHERE ((struct weft_gep){.step = 1}) /* in the same object */
 
 struct weft_node {
     uint32_t rep; /* union-find */
@@ -234,6 +240,13 @@ struct weft_access {
     uint8_t deep; /* WEFT_EFF_TOUCH: `node` holds everything that can be reached */
 };
 
+/* A function that allocates, like xmalloc. */
+struct weft_wrapper {
+    int32_t a, b;        /* parameters that are the size; b: which it is multiplied by. -1: none */
+    LLVMValueRef *other; /* results that do not come from the allocation */
+    uint32_t others, other_room;
+};
+
 struct weft_points {
     struct weft_facts *facts;
     struct weft_object *object;
@@ -262,10 +275,10 @@ struct weft_points {
     uint32_t actives, active_room;
     uint32_t *pending; /* nodes with something their constraints have not seen */
     uint32_t pendings, pending_room;
-    struct weft_map value;   /* LLVM value -> node */
-    struct weft_map of;      /* alloca, global, function -> object + 1 */
-    struct weft_map byval;   /* parameter -> location of the callee's copy */
-    struct wrapper *wrapper; /* functions that allocate, see build.c */
+    struct weft_map value; /* LLVM value -> node */
+    struct weft_map of;    /* alloca, global, function -> object + 1 */
+    struct weft_map byval; /* parameter -> location of the callee's copy */
+    struct weft_wrapper *wrapper;
     uint32_t wrappers, wrapper_room;
     struct weft_map cloned;     /* calls of allocators in them */
     struct weft_map wrapper_of; /* function + 1 -> index + 2; 1: it is none */
@@ -302,6 +315,8 @@ void weft__points_constrain(struct weft_points *p, uint32_t node, struct weft_co
 void weft__points_load(struct weft_points *p, uint32_t pointer, int64_t offset, int64_t size, uint32_t to);
 void weft__points_store(struct weft_points *p, uint32_t pointer, int64_t offset, int64_t size, uint32_t from);
 void weft__points_shift(struct weft_points *p, uint32_t from, struct weft_gep gep, uint32_t to);
+void weft__points_blur(struct weft_points *p, uint32_t from, uint32_t to); /* `to` points anywhere into the objects */
+void weft__points_expose(struct weft_points *p, uint32_t node);            /* code outside gets hold of it */
 /* Bytes [*lo, *hi) of the object that an access touches; 0: none, it would be outside. */
 int weft__points_range(const struct weft_points *p, uint32_t location, int64_t offset, int64_t size, int64_t *lo,
                        int64_t *hi);
@@ -309,10 +324,39 @@ int weft__points_range(const struct weft_points *p, uint32_t location, int64_t o
 uint32_t weft__points_contents(struct weft_points *p, uint32_t object, int64_t lo, int64_t hi, int store);
 void weft__points_solve(struct weft_points *p);
 
-/* ---- build.c --------------------------------------------------------------------------------------------------- */
+/* ---- build.c: the module, and what instructions do ------------------------------------------------------------- */
 
 struct weft_points *weft__points_new(struct weft_facts *facts); /* constraints of the whole module, not yet solved */
 void weft__points_free(struct weft_points *p);
+/* Nothing is added if there is no node or no byte. */
+void weft__build_add_access(struct weft_points *p, LLVMValueRef inst, int which, uint32_t function, uint32_t node,
+                            int64_t size, int read, int write, int deep);
+
+/* ---- values.c: nodes of values, objects of variables ----------------------------------------------------------- */
+
+uint32_t weft__build_node(struct weft_points *p, LLVMValueRef v);   /* 0: it cannot hold a pointer */
+uint32_t weft__build_object(struct weft_points *p, LLVMValueRef v); /* of an alloca, a variable or a function */
+struct weft_gep weft__build_gep(struct weft_points *p, LLVMValueRef gep);
+void weft__build_globals(struct weft_points *p);
+
+/* ---- allocators.c: what is allocated, and by whom -------------------------------------------------------------- */
+
+/* Location of what `inst` allocates. Size -1: not known; stride 0: not an array. */
+uint32_t weft__build_heap_object(struct weft_points *p, LLVMValueRef inst, int64_t size, uint32_t stride);
+/* Size and stride, as far as the arguments of an external allocator tell. */
+void weft__build_allocation_shape(LLVMValueRef inst, const char *name, int64_t *size, uint32_t *stride);
+/* Whoever allocates memory writes it (calloc, strdup), or leaves in it what was there. */
+void weft__build_born(struct weft_points *p, LLVMValueRef inst, uint32_t function, uint32_t location);
+uint32_t weft__build_find_wrapper(struct weft_points *p, uint32_t function); /* index + 1; 0: it is none */
+/* The result of a direct call of a wrapper. */
+void weft__build_allocation(struct weft_points *p, LLVMValueRef call, uint32_t caller, const struct weft_wrapper *w);
+
+/* ---- calls.c: what calls do, and code outside ------------------------------------------------------------------ */
+
+void weft__build_call(struct weft_points *p, LLVMValueRef inst, uint32_t caller);
+void weft__build_intrinsic(struct weft_points *p, LLVMValueRef inst, LLVMValueRef fn, uint32_t caller);
+/* Code outside may run the function. call UINT32_MAX: not because of a call. */
+void weft__build_add_entry(struct weft_points *p, uint32_t function, uint32_t call, uint8_t effect);
 /* Called by the solver. */
 void weft__build_target(struct weft_points *p, uint32_t call, uint32_t object);
 void weft__build_callback(struct weft_points *p, const struct weft_callback *callback, uint32_t object);

@@ -60,6 +60,43 @@ LLVMValueRef weft__ir_access_pointer(LLVMValueRef inst, int *is_write, LLVMTypeR
     }
 }
 
+int64_t weft__ir_size_of(LLVMTargetDataRef td, LLVMTypeRef type) {
+    return LLVMTypeIsSized(type) ? (int64_t)LLVMStoreSizeOfType(td, type) : -1;
+}
+
+int weft__ir_holds(LLVMTypeRef type) {
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(type) >= 8;
+    case LLVMVectorTypeKind:
+    case LLVMScalableVectorTypeKind:
+    case LLVMArrayTypeKind:
+        return weft__ir_holds(LLVMGetElementType(type));
+    case LLVMVoidTypeKind:
+    case LLVMLabelTypeKind:
+    case LLVMMetadataTypeKind:
+    case LLVMTokenTypeKind:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+int weft__ir_is_word(LLVMTypeRef type) {
+    while (LLVMGetTypeKind(type) == LLVMVectorTypeKind || LLVMGetTypeKind(type) == LLVMArrayTypeKind)
+        type = LLVMGetElementType(type);
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(type) >= 64;
+    case LLVMFloatTypeKind:
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind:
+        return 0;
+    default:
+        return weft__ir_holds(type);
+    }
+}
+
 int64_t weft__ir_alloca_size(LLVMTargetDataRef td, LLVMValueRef alloca) {
     LLVMValueRef count = LLVMGetOperand(alloca, 0);
     LLVMTypeRef type = LLVMGetAllocatedType(alloca);

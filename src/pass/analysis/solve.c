@@ -311,6 +311,14 @@ void weft__points_shift(struct weft_points *p, uint32_t from, struct weft_gep ge
     weft__points_constrain(p, from, (struct weft_constraint){WEFT_C_GEP, 0, to, p->geps++, 0});
 }
 
+void weft__points_blur(struct weft_points *p, uint32_t from, uint32_t to) {
+    if (from) weft__points_shift(p, from, WEFT_ANYWHERE, to);
+}
+
+void weft__points_expose(struct weft_points *p, uint32_t node) {
+    weft__points_copy(p, node, p->exposed);
+}
+
 /* b goes into a. Everything is passed on again; merging is rare. */
 static void merge(struct weft_points *p, uint32_t a, uint32_t b) {
     a = weft__points_find(p, a), b = weft__points_find(p, b);

@@ -12,7 +12,7 @@ top=$here/../../..
 CC=${CC:-clang-19} WORK=${WORK:-$(mktemp -d)} OPT=${OPT:--O2} LIMIT=${LIMIT:-60}
 libdir=$(llvm-config-19 --libdir) include=$(llvm-config-19 --includedir)
 oracle=$WORK/oracle
-[ -x "$oracle" ] && [ "$oracle" -nt "$top/src/pass/analysis/build.c" ] && [ "$oracle" -nt "$here/oracle.c" ] ||
+[ -x "$oracle" ] && [ -z "$(find "$top/src/pass" "$here" -name '*.[chd]*' -newer "$oracle")" ] ||
     $CC -O2 -g -w -I"$include" "$here/oracle.c" "$top"/src/pass/analysis/*.c -o "$oracle" -L"$libdir" -lLLVM-19 \
         -Wl,-rpath,"$libdir" || exit 2
 $CC -O2 -g -w -I"$include" -c "$here/oracle_rt.c" -o "$WORK/oracle_rt.o" || exit 2
