@@ -52,6 +52,16 @@ static void shape_of_array(LLVMValueRef a, LLVMValueRef b, int64_t *size, uint32
         *stride = (uint32_t)x;
 }
 
+/* `a` and `b` as in size_arguments. */
+static void shape_by_arguments(LLVMValueRef call, int a, int b, int64_t *size, uint32_t *stride) {
+    int n = (int)LLVMGetNumArgOperands(call);
+    *size = -1, *stride = 0;
+    if (a >= 0 && b >= 0 && a < n && b < n)
+        shape_of_array(LLVMGetArgOperand(call, (unsigned)a), LLVMGetArgOperand(call, (unsigned)b), size, stride);
+    else if (a >= 0 && b < 0 && a < n)
+        shape_of(LLVMGetArgOperand(call, (unsigned)a), size, stride);
+}
+
 /* Which arguments of an allocator are the size; -1: none that we know. */
 static void size_arguments(const char *name, int *a, int *b) {
     *a = *b = -1;
@@ -67,17 +77,12 @@ static void size_arguments(const char *name, int *a, int *b) {
 }
 
 void weft__build_allocation_shape(LLVMValueRef inst, const char *name, int64_t *size, uint32_t *stride) {
-    int a, b, n = (int)LLVMGetNumArgOperands(inst);
+    int a, b;
     size_arguments(name, &a, &b);
-    *size = -1, *stride = 0;
-    if (b >= 0 && b < n)
-        shape_of_array(LLVMGetArgOperand(inst, (unsigned)a), LLVMGetArgOperand(inst, (unsigned)b), size, stride);
-    else if (a >= 0 && a < n && b < 0)
-        shape_of(LLVMGetArgOperand(inst, (unsigned)a), size, stride);
+    shape_by_arguments(inst, a, b, size, stride);
 }
 
-/* ---- functions that allocate ---------------------------------------------------------------------------------------
- */
+/* ---- functions that allocate ----------------------------------------------------------------------------------- */
 
 /* Is the value returned, compared, cleared, and nothing else? Values that it flows into are added to the list. */
 static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max) {
@@ -91,16 +96,12 @@ static int only_returned(LLVMValueRef v, LLVMValueRef *list, int *n, int max) {
         case LLVMPHI:
         case LLVMSelect:
         case LLVMBitCast:
-        case LLVMFreeze: {
-            int seen = 0;
-            for (int i = 0; i < *n; i++)
-                seen |= list[i] == user;
-            if (seen) break;
+        case LLVMFreeze:
+            if (weft__ir_among(user, list, *n)) break;
             if (*n == max) return 0;
             list[(*n)++] = user;
             if (!only_returned(user, list, n, max)) return 0;
             break;
-        }
         case LLVMCall: {
             const char *name = weft__ir_name(weft__ir_callee(user));
             if (strncmp(name, "llvm.memset.", 12) && strncmp(name, "llvm.assume", 11) && strncmp(name, "llvm.dbg.", 9))
@@ -157,10 +158,7 @@ uint32_t weft__build_find_wrapper(struct weft_points *p, uint32_t function) {
         LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
         if (!end || !LLVMIsAReturnInst(end) || LLVMGetNumOperands(end) != 1) continue;
         LLVMValueRef v = LLVMGetOperand(end, 0);
-        int seen = 0;
-        for (int i = 0; i < n; i++)
-            seen |= list[i] == v;
-        if (!seen && n < MAX) list[n++] = v;
+        if (!weft__ir_among(v, list, n) && n < MAX) list[n++] = v;
         ok &= n < MAX;
     }
     for (int i = 0; i < n && ok; i++) {
@@ -169,11 +167,9 @@ uint32_t weft__build_find_wrapper(struct weft_points *p, uint32_t function) {
         if (o == LLVMPHI || o == LLVMSelect || o == LLVMBitCast || o == LLVMFreeze) {
             for (int k = o == LLVMSelect, m = LLVMGetNumOperands(v); k < m && ok; k++) {
                 LLVMValueRef e = LLVMGetOperand(v, (unsigned)k);
-                int seen = 0;
-                for (int j = 0; j < n; j++)
-                    seen |= list[j] == e;
-                ok &= seen || n < MAX;
-                if (!seen && ok) list[n++] = e;
+                if (weft__ir_among(e, list, n)) continue;
+                ok = n < MAX;
+                if (ok) list[n++] = e;
             }
         } else if (is_allocation(p, v, &x, &y)) {
             LLVMValueRef flow[MAX];
@@ -208,14 +204,9 @@ void weft__build_born(struct weft_points *p, LLVMValueRef inst, uint32_t functio
 }
 
 void weft__build_allocation(struct weft_points *p, LLVMValueRef call, uint32_t caller, const struct weft_wrapper *w) {
-    int64_t size = -1;
-    uint32_t stride = 0;
-    int n = (int)LLVMGetNumArgOperands(call);
-    if (w->a >= 0 && w->b >= 0 && w->a < n && w->b < n)
-        shape_of_array(LLVMGetArgOperand(call, (unsigned)w->a), LLVMGetArgOperand(call, (unsigned)w->b), &size,
-                       &stride);
-    else if (w->a >= 0 && w->b < 0 && w->a < n)
-        shape_of(LLVMGetArgOperand(call, (unsigned)w->a), &size, &stride);
+    int64_t size;
+    uint32_t stride;
+    shape_by_arguments(call, w->a, w->b, &size, &stride);
     uint32_t fresh = weft__build_heap_object(p, call, size, stride);
     weft__points_add(p, weft__build_node(p, call), fresh);
     weft__build_born(p, call, caller, fresh);

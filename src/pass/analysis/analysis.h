@@ -81,6 +81,7 @@ int64_t weft__ir_alloca_size(LLVMTargetDataRef td, LLVMValueRef alloca);        
 int64_t weft__ir_size_of(LLVMTargetDataRef td, LLVMTypeRef type); /* as stored; -1, which is WEFT_TO_END: not known */
 int weft__ir_holds(LLVMTypeRef type);   /* can values of this type hold a pointer, or eight bits of one? */
 int weft__ir_is_word(LLVMTypeRef type); /* does a pointer fit into one element? */
+int weft__ir_among(LLVMValueRef v, const LLVMValueRef *list, int n);
 
 /* What the type-based alias tag of a load or store says about the object. */
 enum weft_tbaa {

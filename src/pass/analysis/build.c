@@ -65,10 +65,7 @@ static int in_cycle(LLVMValueRef gep) {
         }
         for (unsigned k = first; k < last; k++) {
             LLVMValueRef o = LLVMGetOperand(v, k);
-            int seen = 0;
-            for (int j = 0; j < n && !seen; j++)
-                seen = list[j] == o;
-            if (seen) continue;
+            if (weft__ir_among(o, list, n)) continue;
             if (n == MAX) return 1;
             list[n++] = o;
         }

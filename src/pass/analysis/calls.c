@@ -66,18 +66,23 @@ static void build_copy(struct weft_points *p, uint32_t to, uint32_t from, int64_
     weft__points_store(p, to, 0, size, t);
 }
 
+/* Whoever gets these arguments may do anything with them. */
+static void give_all(struct weft_points *p, LLVMValueRef inst, uint32_t caller) {
+    for (unsigned a = 0, n = LLVMGetNumArgOperands(inst); a < n; a++) {
+        LLVMValueRef v = LLVMGetArgOperand(inst, a);
+        uint32_t node = weft__build_node(p, v);
+        weft__points_expose(p, node);
+        if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind)
+            weft__build_add_access(p, inst, (int)a, caller, node, WEFT_WHOLE, 1, 1, 0);
+    }
+}
+
 /* Somebody we know nothing about is called, here. */
 static void unknown_call(struct weft_points *p, uint32_t call) {
     struct weft_call *c = &p->facts->call[call];
     c->out = c->starts = c->exits = 1;
     add_pair(p, call, p->facts->node_unknown);
-    for (unsigned a = 0, n = LLVMGetNumArgOperands(c->inst); a < n; a++) {
-        LLVMValueRef v = LLVMGetArgOperand(c->inst, a);
-        uint32_t node = weft__build_node(p, v);
-        weft__points_expose(p, node);
-        if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind)
-            weft__build_add_access(p, c->inst, (int)a, c->caller, node, WEFT_WHOLE, 1, 1, 0);
-    }
+    give_all(p, c->inst, c->caller);
     if (weft__ir_is_word(LLVMTypeOf(c->inst))) weft__points_add(p, weft__build_node(p, c->inst), p->loc_unknown);
 }
 
@@ -87,6 +92,11 @@ static uint32_t made_by(struct weft_points *p, LLVMValueRef inst, const struct w
     uint32_t *l = weft__map_at(&p->made, weft__key(ext));
     if (!*l) *l = weft__build_heap_object(p, inst, -1, 0);
     return *l;
+}
+
+/* Of a size that is not known. */
+static uint32_t some_memory(struct weft_points *p, LLVMValueRef inst, const struct weft_external *ext, int direct) {
+    return direct ? weft__build_heap_object(p, inst, -1, 0) : made_by(p, inst, ext);
 }
 
 /* What the table says. `call` is UINT32_MAX for intrinsics. */
@@ -121,8 +131,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
     if (touched) {
         weft__points_load(p, touched, 0, limit, touched);
         weft__points_store(p, touched, 0, limit, touched);
-        if (limit == WEFT_WHOLE)
-            weft__points_add(p, touched, direct ? weft__build_heap_object(p, inst, -1, 0) : made_by(p, inst, ext));
+        if (limit == WEFT_WHOLE) weft__points_add(p, touched, some_memory(p, inst, ext, direct));
         if (ext->class != WEFT_EXT_PURE) add_callback(p, touched, call, WEFT_EFF_TOUCH, touched);
         if (input) weft__points_copy(p, p->io, touched);
         if (output) weft__points_copy(p, touched, p->io);
@@ -152,7 +161,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
                 weft__points_copy(p, a, t);
                 weft__points_load(p, t, 0, WEFT_WHOLE, t);
                 weft__points_store(p, t, 0, WEFT_WHOLE, t);
-                weft__points_add(p, t, direct ? weft__build_heap_object(p, inst, -1, 0) : made_by(p, inst, ext));
+                weft__points_add(p, t, some_memory(p, inst, ext, direct));
                 weft__build_add_access(p, inst, e->arg, caller, t, WEFT_WHOLE, 1, 1, 1);
             }
             break;
@@ -247,7 +256,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
                                        e->kind == WEFT_EFF_VARWRITE, 0);
                 if (e->kind == WEFT_EFF_VARWRITE && strstr(ext->name, "scanf")) { /* %ms */
                     uint32_t t = weft__points_new_node(p);
-                    weft__points_add(p, t, direct ? weft__build_heap_object(p, inst, -1, 0) : made_by(p, inst, ext));
+                    weft__points_add(p, t, some_memory(p, inst, ext, direct));
                     weft__points_store(p, weft__build_node(p, v), 0, 8, t);
                 }
             }
@@ -256,10 +265,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
         case WEFT_EFF_LIBPTR:
             if (a) {
                 uint32_t t = weft__points_new_node(p);
-                weft__points_add(p, t,
-                                 e->kind == WEFT_EFF_LIBPTR ? p->loc_unknown
-                                 : direct                   ? weft__build_heap_object(p, inst, -1, 0)
-                                                            : made_by(p, inst, ext));
+                weft__points_add(p, t, e->kind == WEFT_EFF_LIBPTR ? p->loc_unknown : some_memory(p, inst, ext, direct));
                 weft__points_store(p, a, 0, e->kind == WEFT_EFF_MAKES ? 8 : WEFT_TO_END, t);
                 if (e->kind == WEFT_EFF_MAKES)
                     weft__build_add_access(p, inst, WEFT_NOT_ASKED, caller, t, WEFT_WHOLE, 0, 1, 0);
@@ -389,12 +395,7 @@ void weft__build_call(struct weft_points *p, LLVMValueRef inst, uint32_t caller)
     if (LLVMIsAInlineAsm(callee)) {
         /* Anything may happen to its operands. It is taken not to start threads and not to call back. */
         uint32_t result = weft__build_node(p, inst);
-        for (unsigned a = 0, n = LLVMGetNumArgOperands(inst); a < n; a++) {
-            uint32_t node = weft__build_node(p, LLVMGetArgOperand(inst, a));
-            weft__points_expose(p, node);
-            if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetArgOperand(inst, a))) == LLVMPointerTypeKind)
-                weft__build_add_access(p, inst, (int)a, caller, node, WEFT_WHOLE, 1, 1, 0);
-        }
+        give_all(p, inst, caller);
         if (result && weft__ir_is_word(LLVMTypeOf(inst))) weft__points_add(p, result, p->loc_unknown);
         return;
     }
@@ -467,12 +468,7 @@ void weft__build_intrinsic(struct weft_points *p, LLVMValueRef inst, LLVMValueRe
         pointers |= LLVMGetTypeKind(LLVMTypeOf(LLVMGetArgOperand(inst, a))) == LLVMPointerTypeKind;
     if (!ext && pointers) { /* an intrinsic we have not met: it takes and gives what it wants */
         weft__facts_note_unknown(p->facts, weft__ir_name(fn));
-        for (unsigned a = 0; a < args; a++) {
-            uint32_t node = arg_of(p, inst, (int)a);
-            weft__points_expose(p, node);
-            if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetArgOperand(inst, a))) == LLVMPointerTypeKind)
-                weft__build_add_access(p, inst, (int)a, caller, node, WEFT_WHOLE, 1, 1, 0);
-        }
+        give_all(p, inst, caller);
         if (result) weft__points_add(p, result, p->loc_unknown);
         return;
     }

@@ -64,37 +64,42 @@ int64_t weft__ir_size_of(LLVMTargetDataRef td, LLVMTypeRef type) {
     return LLVMTypeIsSized(type) ? (int64_t)LLVMStoreSizeOfType(td, type) : -1;
 }
 
-int weft__ir_holds(LLVMTypeRef type) {
+/* Of one element: the bits that can be part of a pointer. */
+static unsigned pointer_bits(LLVMTypeRef type) {
     switch (LLVMGetTypeKind(type)) {
     case LLVMIntegerTypeKind:
-        return LLVMGetIntTypeWidth(type) >= 8;
+        return LLVMGetIntTypeWidth(type);
     case LLVMVectorTypeKind:
     case LLVMScalableVectorTypeKind:
     case LLVMArrayTypeKind:
-        return weft__ir_holds(LLVMGetElementType(type));
+        return pointer_bits(LLVMGetElementType(type));
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind:
+        return 16;
+    case LLVMFloatTypeKind:
+        return 32;
     case LLVMVoidTypeKind:
     case LLVMLabelTypeKind:
     case LLVMMetadataTypeKind:
     case LLVMTokenTypeKind:
         return 0;
     default:
-        return 1;
+        return 64;
     }
 }
 
+int weft__ir_holds(LLVMTypeRef type) {
+    return pointer_bits(type) >= 8;
+}
+
 int weft__ir_is_word(LLVMTypeRef type) {
-    while (LLVMGetTypeKind(type) == LLVMVectorTypeKind || LLVMGetTypeKind(type) == LLVMArrayTypeKind)
-        type = LLVMGetElementType(type);
-    switch (LLVMGetTypeKind(type)) {
-    case LLVMIntegerTypeKind:
-        return LLVMGetIntTypeWidth(type) >= 64;
-    case LLVMFloatTypeKind:
-    case LLVMHalfTypeKind:
-    case LLVMBFloatTypeKind:
-        return 0;
-    default:
-        return weft__ir_holds(type);
-    }
+    return pointer_bits(type) >= 64;
+}
+
+int weft__ir_among(LLVMValueRef v, const LLVMValueRef *list, int n) {
+    for (int i = 0; i < n; i++)
+        if (list[i] == v) return 1;
+    return 0;
 }
 
 int64_t weft__ir_alloca_size(LLVMTargetDataRef td, LLVMValueRef alloca) {

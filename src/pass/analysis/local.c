@@ -23,10 +23,6 @@ static int inside(LLVMTargetDataRef td, LLVMValueRef alloca, int64_t offset, int
     return size >= 0 && offset >= 0 && all >= 0 && offset + size <= all;
 }
 
-static int64_t type_size(LLVMTargetDataRef td, LLVMTypeRef type) {
-    return LLVMTypeIsSized(type) ? (int64_t)LLVMStoreSizeOfType(td, type) : -1;
-}
-
 static int uses_are_plain(LLVMTargetDataRef td, LLVMValueRef alloca, LLVMValueRef v, int64_t offset) {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef i = LLVMGetUser(u);
@@ -52,7 +48,7 @@ static int uses_are_plain(LLVMTargetDataRef td, LLVMValueRef alloca, LLVMValueRe
         int is_write;
         LLVMTypeRef type;
         LLVMValueRef pointer = weft__ir_access_pointer(i, &is_write, &type);
-        if (!pointer || LLVMIsAVAArgInst(i) || !inside(td, alloca, offset, type_size(td, type))) return 0;
+        if (!pointer || LLVMIsAVAArgInst(i) || !inside(td, alloca, offset, weft__ir_size_of(td, type))) return 0;
         /* stored, compared or exchanged as a value: it escapes */
         for (int k = 0, n = LLVMGetNumOperands(i), seen = 0; k < n; k++)
             if (LLVMGetOperand(i, (unsigned)k) == v && (++seen > 1 || pointer != v)) return 0;

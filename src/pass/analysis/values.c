@@ -139,31 +139,9 @@ static uint32_t constant_node(struct weft_points *p, LLVMValueRef v) {
         }
         return n;
     }
-    case LLVMConstantStructValueKind:
-    case LLVMConstantArrayValueKind:
-    case LLVMConstantVectorValueKind:
-        n = 0;
-        for (int i = 0, k = LLVMGetNumOperands(v); i < k; i++) {
-            uint32_t e = weft__build_node(p, LLVMGetOperand(v, (unsigned)i));
-            if (e && !n) n = weft__points_new_node(p);
-            if (e) weft__points_copy(p, e, n);
-        }
-        return n;
     case LLVMBlockAddressValueKind:
-    case LLVMUndefValueValueKind:
-    case LLVMPoisonValueValueKind:
-    case LLVMConstantAggregateZeroValueKind:
-    case LLVMConstantDataArrayValueKind:
-    case LLVMConstantDataVectorValueKind:
-    case LLVMConstantIntValueKind:
-    case LLVMConstantFPValueKind:
-    case LLVMConstantPointerNullValueKind:
-    case LLVMConstantTokenNoneValueKind:
-    case LLVMMetadataAsValueValueKind:
-    case LLVMInlineAsmValueKind:
-    case LLVMBasicBlockValueKind:
         return 0;
-    default: /* dso_local_equivalent and the like */
+    default: /* aggregates, dso_local_equivalent and the like: what their operands hold; numbers have none */
         n = 0;
         for (int i = 0, k = LLVMIsAUser(v) ? LLVMGetNumOperands(v) : 0; i < k; i++) {
             uint32_t e = weft__build_node(p, LLVMGetOperand(v, (unsigned)i));
@@ -216,18 +194,26 @@ static int in_walkable_section(LLVMValueRef g) {
     return 1;
 }
 
-static void expose_used(struct weft_points *p, const char *name) {
+/* Initial value of llvm.NAME, an array of n. */
+static LLVMValueRef list_named(struct weft_points *p, const char *name, int *n) {
     LLVMValueRef g = LLVMGetNamedGlobal(p->facts->module, name);
     LLVMValueRef list = g ? LLVMGetInitializer(g) : NULL;
-    for (int i = 0, n = list && LLVMIsAConstantArray(list) ? LLVMGetNumOperands(list) : 0; i < n; i++)
+    *n = list && LLVMIsAConstantArray(list) ? LLVMGetNumOperands(list) : 0;
+    return list;
+}
+
+static void expose_used(struct weft_points *p, const char *name) {
+    int n;
+    LLVMValueRef list = list_named(p, name, &n);
+    for (int i = 0; i < n; i++)
         weft__points_expose(p, weft__build_node(p, LLVMGetOperand(list, (unsigned)i)));
 }
 
 /* llvm.global_ctors and llvm.global_dtors: { i32 priority, ptr function, ptr data }. */
 static void run_list(struct weft_points *p, const char *name, uint8_t effect) {
-    LLVMValueRef g = LLVMGetNamedGlobal(p->facts->module, name);
-    LLVMValueRef list = g ? LLVMGetInitializer(g) : NULL;
-    for (int i = 0, n = list && LLVMIsAConstantArray(list) ? LLVMGetNumOperands(list) : 0; i < n; i++) {
+    int n;
+    LLVMValueRef list = list_named(p, name, &n);
+    for (int i = 0; i < n; i++) {
         LLVMValueRef e = LLVMGetOperand(list, (unsigned)i);
         LLVMValueRef fn = LLVMGetNumOperands(e) > 1 ? weft__ir_strip(LLVMGetOperand(e, 1)) : NULL;
         uint32_t *f = fn && LLVMIsAFunction(fn) ? weft__map_find(&p->facts->function_of, weft__key(fn)) : NULL;
