@@ -27,32 +27,6 @@ LLVMBasicBlockRef weft__shim_normal_edge(LLVMValueRef invoke);
 int weft__shim_returns_twice(LLVMValueRef call);
 int weft__shim_must_tail(LLVMValueRef call);
 
-/* ---- rewrite/asm.c: what an inline assembly statement touches */
-#define WEFT_ASM_OPERANDS 32
-enum weft_asm_input {
-    WEFT_ASM_NONE,
-    WEFT_ASM_OTHER,      /* reads something from outside in a way that is not known */
-    WEFT_ASM_TSC_HALVES, /* rdtsc: low and high word */
-    WEFT_ASM_TSC_WHOLE,  /* rdtsc, put together */
-    WEFT_ASM_TSCP,       /* rdtscp: low, high, processor */
-};
-struct weft_asm_operand {
-    LLVMValueRef pointer;
-    unsigned arg;
-    uint64_t size; /* 0: not known */
-    int write;
-};
-struct weft_asm {
-    struct weft_asm_operand operand[WEFT_ASM_OPERANDS]; /* memory operands, each once */
-    unsigned count;
-    int clobbers; /* "memory" */
-    int pointers; /* there are pointers in registers */
-    int opaque;   /* may touch memory that no operand names */
-    enum weft_asm_input input;
-    char outputs[128]; /* constraints of outputs in registers, each followed by a comma */
-};
-void weft__asm_look(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef call);
-
 /* ---- rewrite/rewrite.c */
 void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct weft_pass_options *o, struct weft_pass_stats *s);
 

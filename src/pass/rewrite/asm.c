@@ -8,7 +8,7 @@
  *
  * This file only looks; the rewriter acts. cpuid counts as harmless: its results belong to the machine. A system call made
  * by hand is caught by the runtime when it happens. */
-#include "../pass.h"
+#include "rewrite.h"
 #include <ctype.h>
 #include <llvm-c/Target.h>
 #include <string.h>

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What becomes of a call?
+ *
+ * Small copies of constant size become a load and a store, each with its check; other memory intrinsics call the
+ * runtime. Calls of external functions that touch shared memory take that memory first, as a group, and stay inside;
+ * calls of unknown and of long-running ones run outside. Functions with a state of their own behind them (rand, getenv,
+ * C++ streams) have an order. Instructions that are inputs (rdtsc, rdrand) become calls of the runtime, as intrinsics and
+ * in inline assembly; what else a statement of inline assembly touches is asked of weft__asm_look. */
+#include "rewrite.h"
+#include "weft/abi.h"
+#include <llvm-c/DebugInfo.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory intrinsics */
+
+static int constant(LLVMValueRef v, uint64_t *out) {
+    if (!LLVMIsAConstantInt(v)) return 0;
+    *out = LLVMConstIntGetZExtValue(v);
+    return 1;
+}
+
+static unsigned param_align(LLVMValueRef call, unsigned arg) {
+    LLVMAttributeRef a = LLVMGetCallSiteEnumAttribute(call, arg + 1, LLVMGetEnumAttributeKindForName("align", 5));
+    return a ? (unsigned)LLVMGetEnumAttributeValue(a) : 1;
+}
+
+static void replace_call(struct weft_rw *r, LLVMValueRef i, const char *name, LLVMValueRef *a, unsigned n, LLVMTypeRef t) {
+    weft__rw_at(r, i);
+    LLVMValueRef c = LLVMBuildCall2(r->b, t, weft__rw_function(r, name, t), a, n, "");
+    if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind) LLVMReplaceAllUsesWith(i, c);
+    LLVMInstructionEraseFromParent(i);
+    r->s->takes++;
+}
+
+static void memory_intrinsic(struct weft_rw *r, LLVMValueRef i, const char *name) {
+    int set = !strncmp(name, "llvm.memset", 11);
+    int d_ord = weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED;
+    int s_ord = !set && weft__facts_access(r->f, i, 1) == WEFT_WHY_ORDERED;
+    if (!d_ord && !s_ord) return;
+    LLVMValueRef d = LLVMGetOperand(i, 0), s = LLVMGetOperand(i, 1), len = LLVMGetOperand(i, 2);
+    uint64_t n;
+    if (LLVMTypeOf(d) != r->ptr || (!set && LLVMTypeOf(s) != r->ptr)) return; /* fs:, gs: */
+    if (constant(len, &n)) {
+        if (!n) return;
+        if (set && n <= WEFT_LINE) {
+            weft__rw_check(r, i, d, n, param_align(i, 0), WEFT_ACC_WRITE);
+            weft__rw_verify(r, i, d, n, WEFT_ACC_WRITE);
+            return;
+        }
+        if (!set && n <= WEFT_LINE) {
+            LLVMTypeRef t = LLVMIntTypeInContext(r->c, (unsigned)n * 8);
+            weft__rw_at(r, i);
+            LLVMValueRef v = LLVMBuildLoad2(r->b, t, s, "");
+            LLVMSetAlignment(v, param_align(i, 1));
+            weft__rw_at(r, i);
+            LLVMValueRef st = LLVMBuildStore(r->b, v, d);
+            LLVMSetAlignment(st, param_align(i, 0));
+            if (s_ord) {
+                weft__rw_check(r, v, s, n, param_align(i, 1), 0);
+                weft__rw_verify(r, v, s, n, 0);
+            }
+            if (d_ord) {
+                weft__rw_check(r, st, d, n, param_align(i, 0), WEFT_ACC_WRITE);
+                weft__rw_verify(r, st, d, n, WEFT_ACC_WRITE);
+            }
+            LLVMInstructionEraseFromParent(i);
+            return;
+        }
+    }
+    weft__rw_at(r, i);
+    if (LLVMTypeOf(len) != r->i64) len = LLVMBuildZExt(r->b, len, r->i64, "");
+    if (set) {
+        LLVMValueRef v = LLVMBuildZExt(r->b, s, r->i32, "");
+        LLVMTypeRef p[3] = {r->ptr, r->i32, r->i64};
+        LLVMValueRef a[3] = {d, v, len};
+        replace_call(r, i, "__weft_memset", a, 3, LLVMFunctionType(r->ptr, p, 3, 0));
+    } else {
+        LLVMTypeRef p[3] = {r->ptr, r->ptr, r->i64};
+        LLVMValueRef a[3] = {d, s, len};
+        replace_call(r, i, !strncmp(name, "llvm.memmove", 12) ? "__weft_memmove" : "__weft_memcpy", a, 3,
+                     LLVMFunctionType(r->ptr, p, 3, 0));
+    }
+}
+
+/* ---- calls of external functions */
+
+static LLVMValueRef arg_int(struct weft_rw *r, LLVMValueRef call, int arg) {
+    LLVMValueRef v = LLVMGetOperand(call, (unsigned)arg);
+    if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMIntegerTypeKind) return weft__rw_i64c(r, 0);
+    unsigned w = LLVMGetIntTypeWidth(LLVMTypeOf(v));
+    return w < 64 ? LLVMBuildZExt(r->b, v, r->i64, "") : w > 64 ? LLVMBuildTrunc(r->b, v, r->i64, "") : v;
+}
+
+/* The object that v points into: all of it where it is known here, else what the runtime knows of it. */
+static void take_object(struct weft_rw *r, LLVMValueRef v) {
+    LLVMValueRef base = v;
+    for (;;) {
+        if (LLVMIsAGetElementPtrInst(base) || (LLVMIsAConstantExpr(base) && LLVMGetConstOpcode(base) == LLVMGetElementPtr))
+            base = LLVMGetOperand(base, 0);
+        else
+            break;
+    }
+    LLVMTypeRef t = LLVMIsAGlobalVariable(base) ? LLVMGlobalGetValueType(base)
+                    : LLVMIsAAllocaInst(base) && LLVMIsAConstantInt(LLVMGetOperand(base, 0)) && LLVMConstIntGetZExtValue(LLVMGetOperand(base, 0)) == 1
+                        ? LLVMGetAllocatedType(base)
+                        : NULL;
+    LLVMTypeRef p3[3] = {r->ptr, r->i64, r->i32}, range_t = LLVMFunctionType(r->vd, p3, 3, 0);
+    LLVMTypeRef one_t = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
+    uint64_t n = t && LLVMTypeIsSized(t) ? LLVMABISizeOfType(r->dl, t) : 0;
+    if (n && n <= 1 << 20) {
+        LLVMValueRef a[3] = {base, weft__rw_i64c(r, n), LLVMConstInt(r->i32, 1, 0)};
+        LLVMBuildCall2(r->b, range_t, weft__rw_function(r, "__weft_take_range", range_t), a, 3, "");
+    } else
+        LLVMBuildCall2(r->b, one_t, weft__rw_function(r, "__weft_take_object", one_t), &v, 1, "");
+}
+
+/* Takes what the call touches, as its entry says; unknown functions: the objects that its pointer arguments point into. */
+static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_external *e) {
+    LLVMTypeRef t0 = LLVMFunctionType(r->vd, NULL, 0, 0);
+    LLVMTypeRef p3[3] = {r->ptr, r->i64, r->i32}, p1[1] = {r->ptr};
+    LLVMTypeRef range_t = LLVMFunctionType(r->vd, p3, 3, 0), one_t = LLVMFunctionType(r->vd, p1, 1, 0);
+    unsigned nargs = LLVMGetNumArgOperands(call);
+    int begun = 0;
+    weft__rw_at(r, call);
+#define BEGIN()                                                                                                        \
+    do {                                                                                                               \
+        if (!begun++) LLVMBuildCall2(r->b, t0, weft__rw_function(r, "__weft_take_begin", t0), NULL, 0, "");            \
+    } while (0)
+    if (e) {
+        for (unsigned k = 0; k < e->count; k++) {
+            const struct weft_effect *x = &e->effect[k];
+            int varargs = x->kind == WEFT_EFF_VARREAD || x->kind == WEFT_EFF_VARWRITE;
+            if (varargs) {
+                LLVMTypeRef ft = LLVMGetCalledFunctionType(call);
+                for (unsigned a = LLVMCountParamTypes(ft); a < nargs; a++) {
+                    LLVMValueRef v = LLVMGetOperand(call, a);
+                    if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind) continue;
+                    if (weft__facts_access(r->f, call, (int)a) != WEFT_WHY_ORDERED) continue;
+                    BEGIN();
+                    take_object(r, v);
+                    if (x->kind == WEFT_EFF_VARREAD) { /* it may be a string: as far as that goes */
+                        LLVMTypeRef p2[2] = {r->ptr, r->i64}, strn_t = LLVMFunctionType(r->vd, p2, 2, 0);
+                        LLVMValueRef sa[2] = {v, weft__rw_i64c(r, 1 << 20)};
+                        LLVMBuildCall2(r->b, strn_t, weft__rw_function(r, "__weft_take_strn", strn_t), sa, 2, "");
+                    }
+                }
+                continue;
+            }
+            int whole = x->kind == WEFT_EFF_TOUCH || x->kind == WEFT_EFF_REACH || x->kind == WEFT_EFF_ALONE;
+            if (x->kind != WEFT_EFF_READ && x->kind != WEFT_EFF_WRITE && !whole) continue;
+            if (x->arg < 0 || (unsigned)x->arg >= nargs) continue;
+            LLVMValueRef p = LLVMGetOperand(call, (unsigned)x->arg);
+            if (LLVMGetTypeKind(LLVMTypeOf(p)) != LLVMPointerTypeKind) continue;
+            if (weft__facts_access(r->f, call, x->arg) != WEFT_WHY_ORDERED) continue;
+            BEGIN();
+            if (whole || x->size == WEFT_SIZE_WHOLE || x->size == WEFT_SIZE_NONE) {
+                take_object(r, p);
+            } else if (x->size == WEFT_SIZE_STRING) {
+                LLVMBuildCall2(r->b, one_t, weft__rw_function(r, "__weft_take_str", one_t), &p, 1, "");
+            } else if (x->size == WEFT_SIZE_WSTRING) {
+                LLVMBuildCall2(r->b, one_t, weft__rw_function(r, "__weft_take_wcs", one_t), &p, 1, "");
+            } else {
+                LLVMValueRef n = weft__rw_i64c(r, x->constant);
+                if (x->size == WEFT_SIZE_ARG) {
+                    n = arg_int(r, call, x->arg2);
+                    if (x->arg3 >= 0) n = LLVMBuildMul(r->b, n, arg_int(r, call, x->arg3), "");
+                    if (x->constant > 1) n = LLVMBuildMul(r->b, n, weft__rw_i64c(r, x->constant), "");
+                }
+                if (x->kind == WEFT_EFF_READ && x->size == WEFT_SIZE_ARG && (strstr(e->name, "strn") || !strcmp(e->name, "stpncpy"))) {
+                    /* Reads up to a NUL, if that comes first: the number may be anything then. */
+                    LLVMTypeRef ps[2] = {r->ptr, r->i64}, strn_t = LLVMFunctionType(r->vd, ps, 2, 0);
+                    LLVMValueRef as[2] = {p, n};
+                    LLVMBuildCall2(r->b, strn_t, weft__rw_function(r, "__weft_take_strn", strn_t), as, 2, "");
+                    continue;
+                }
+                LLVMValueRef a[3] = {p, n, LLVMConstInt(r->i32, x->kind == WEFT_EFF_WRITE, 0)};
+                LLVMBuildCall2(r->b, range_t, weft__rw_function(r, "__weft_take_range", range_t), a, 3, "");
+            }
+        }
+    } else
+        for (unsigned a = 0; a < nargs; a++) {
+            LLVMValueRef v = LLVMGetOperand(call, a);
+            if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind || LLVMIsAConstantPointerNull(v) || LLVMIsAFunction(v)) continue;
+            if (weft__facts_access(r->f, call, (int)a) != WEFT_WHY_ORDERED) continue;
+            BEGIN();
+            take_object(r, v);
+        }
+    if (begun) {
+        LLVMBuildCall2(r->b, t0, weft__rw_function(r, "__weft_take_end", t0), NULL, 0, "");
+        r->s->takes++;
+    }
+}
+
+static int listed(const char *list, const char *name) {
+    size_t n = strlen(name);
+    for (const char *p = list; p && *p;) {
+        const char *e = strchr(p, ',');
+        size_t k = e ? (size_t)(e - p) : strlen(p);
+        if (k == n && !memcmp(p, name, n)) return 1;
+        p = e ? e + 1 : NULL;
+    }
+    return 0;
+}
+
+/* Functions of libc with a state of their own behind them: calls of a group are ordered among each other. */
+static unsigned hidden_state(const char *name) {
+    static const char *const groups[] = {
+        "rand,srand,random,srandom,initstate,setstate",
+        "drand48,lrand48,mrand48,srand48,seed48,lcong48,erand48,nrand48,jrand48",
+        "localtime,gmtime,ctime,asctime,mktime,localtime_r,gmtime_r,ctime_r,asctime_r,strftime,strptime,tzset,timelocal,timegm,wcsftime",
+        "getenv,secure_getenv,setenv,putenv,unsetenv,clearenv",
+        "strerror,strsignal,setlocale,localeconv,nl_langinfo,newlocale,uselocale",
+        "getopt,getopt_long,getopt_long_only",
+        "tmpnam,tempnam,mktemp,mkstemp,mkostemp,mkdtemp,tmpfile,mkstemp64,tmpfile64",
+        "getpwnam,getpwuid,getgrnam,getgrgid,getpwnam_r,getpwuid_r,getgrnam_r,getgrgid_r,getlogin,ttyname",
+        "gethostbyname,gethostbyaddr,getaddrinfo,getnameinfo,getservbyname,getservbyport,getprotobyname",
+        "atexit,on_exit,__cxa_atexit,at_quick_exit",
+        "dlopen,dlmopen,dlsym,dlvsym,dlclose,dlerror,dladdr,dladdr1,dlinfo,dl_iterate_phdr",
+        "lgamma,lgammaf,lgammal,gamma",
+        "readdir,readdir64,opendir,closedir,rewinddir,seekdir,telldir,fdopendir",
+        "sysconf,get_nprocs,get_nprocs_conf,getloadavg",
+        "syslog,openlog,closelog,setlogmask,vsyslog",
+        "strtok",
+    };
+    for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (listed(groups[i], name)) return i + 1;
+    return 0;
+}
+
+/* Members and operators of C++ streams, which have state of their own (width, flags): ordered per stream, the first
+ * argument. */
+static int cxx_stream(const char *name) {
+    static const char *const heads[] = {"_ZNSo", "_ZNSi", "_ZNSd", "_ZStls", "_ZStrs", "_ZSt16__ostream_insert", "_ZSt4endl", "_ZSt5flush",
+                                        "_ZNSt13basic_ostream", "_ZNSt13basic_istream", "_ZSt7getline", "_ZSt4ends"};
+    for (unsigned k = 0; k < sizeof heads / sizeof *heads; k++)
+        if (!strncmp(name, heads[k], strlen(heads[k]))) return 1;
+    return 0;
+}
+
+/* First instruction after a call on its normal way; NULL: none (no return). */
+static LLVMValueRef after(LLVMValueRef call) {
+    if (LLVMIsAInvokeInst(call)) return weft__shim_first(weft__shim_normal_edge(call));
+    return LLVMGetNextInstruction(call);
+}
+
+/* Whether the runtime defines the function itself; the list is made from its symbols when weft is built. */
+static int interposed(const char *name) {
+    static const char *const names[] = {
+#include "interposed.inc"
+        NULL};
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(names[i], name)) return 1;
+    return 0;
+}
+
+/* ---- inline assembly, and instructions that are inputs */
+
+static void warn_asm(LLVMValueRef i, const char *what) {
+    LLVMValueRef fn = LLVMGetBasicBlockParent(LLVMGetInstructionParent(i));
+    unsigned len = 0, dir_len = 0, line = LLVMGetDebugLocLine(i);
+    const char *file = LLVMGetDebugLocFilename(i, &len), *dir = LLVMGetDebugLocDirectory(i, &dir_len);
+    int relative = len && file[0] != '/' && dir_len;
+    static LLVMValueRef last_fn;
+    static unsigned last_line;
+    if (getenv("WEFT_QUIET") || (fn == last_fn && line == last_line && line)) return;
+    last_fn = fn;
+    last_line = line;
+    if (line)
+        fprintf(stderr, "weft: warning: %.*s%s%.*s:%u: inline assembly in '%s' %s\n", relative ? (int)dir_len : 0, dir,
+                relative ? "/" : "", (int)len, file, line, weft__rw_name_of(fn), what);
+    else
+        fprintf(stderr, "weft: warning: inline assembly in '%s' %s\n", weft__rw_name_of(fn), what);
+}
+
+/* A call of the runtime in place of an instruction: two words. */
+static LLVMValueRef input_pair(struct weft_rw *r, LLVMValueRef i, const char *name) {
+    LLVMTypeRef two[2] = {r->i64, r->i64}, t = LLVMFunctionType(LLVMStructTypeInContext(r->c, two, 2, 0), NULL, 0, 0);
+    weft__rw_at(r, i);
+    return LLVMBuildCall2(r->b, t, weft__rw_function(r, name, t), NULL, 0, "");
+}
+static LLVMValueRef fit(struct weft_rw *r, LLVMValueRef v, LLVMTypeRef t) {
+    return LLVMTypeOf(v) == t ? v : LLVMBuildIntCast2(r->b, v, t, 0, "");
+}
+/* The result of i becomes v[0], or a structure of the n values. */
+static void input_result(struct weft_rw *r, LLVMValueRef i, LLVMValueRef *v, unsigned n) {
+    LLVMTypeRef t = LLVMTypeOf(i);
+    LLVMValueRef all;
+    if (LLVMGetTypeKind(t) == LLVMStructTypeKind) {
+        all = LLVMGetUndef(t);
+        for (unsigned k = 0; k < n && k < LLVMCountStructElementTypes(t); k++)
+            all = LLVMBuildInsertValue(r->b, all, fit(r, v[k], LLVMStructGetTypeAtIndex(t, k)), k, "");
+    } else
+        all = fit(r, v[0], t);
+    LLVMReplaceAllUsesWith(i, all);
+    LLVMInstructionEraseFromParent(i);
+}
+
+static void asm_inst(struct weft_rw *r, LLVMValueRef i) {
+    struct weft_asm a;
+    weft__asm_look(&a, r->dl, i);
+    if (a.input >= WEFT_ASM_TSC_HALVES && LLVMIsACallInst(i)) {
+        LLVMValueRef p = input_pair(r, i, a.input == WEFT_ASM_TSCP ? "__weft_rdtscp" : "__weft_rdtsc");
+        LLVMValueRef whole = LLVMBuildExtractValue(r->b, p, 0, ""), v[3] = {whole};
+        if (a.input != WEFT_ASM_TSC_WHOLE) {
+            v[0] = LLVMBuildAnd(r->b, whole, weft__rw_i64c(r, 0xffffffff), "");
+            v[1] = LLVMBuildLShr(r->b, whole, weft__rw_i64c(r, 32), "");
+            v[2] = LLVMBuildExtractValue(r->b, p, 1, "");
+        }
+        input_result(r, i, v, a.input == WEFT_ASM_TSC_WHOLE ? 1 : a.input == WEFT_ASM_TSCP ? 3 : 2);
+        return;
+    }
+    if (a.input) warn_asm(i, "reads what differs from run to run (rdtsc, rdrand, ...): replay cannot give it the same");
+    if (a.opaque) warn_asm(i, "may touch memory that is not among its operands: that is not ordered");
+    unsigned n = 0, k = 0;
+    for (unsigned j = 0; j < a.count; j++)
+        if (weft__facts_access(r->f, i, (int)a.operand[j].arg) == WEFT_WHY_ORDERED) a.operand[n++] = a.operand[j];
+    int objects = 0;
+    if (a.opaque && a.pointers)
+        for (; k < LLVMGetNumArgOperands(i); k++)
+            objects |= weft__facts_access(r->f, i, (int)k) == WEFT_WHY_ORDERED;
+    if (!n && !objects) return;
+    if (n == 1 && !objects && a.operand[0].size) {
+        weft__rw_check_any(r, i, a.operand[0].pointer, a.operand[0].size, 1, a.operand[0].write ? WEFT_ACC_WRITE : 0);
+        if (LLVMIsACallInst(i)) weft__rw_verify(r, i, a.operand[0].pointer, a.operand[0].size, a.operand[0].write ? WEFT_ACC_WRITE : 0);
+        return;
+    }
+    weft__rw_group_begin(r, i);
+    for (k = 0; k < n; k++)
+        if (a.operand[k].size)
+            weft__rw_group_range(r, a.operand[k].pointer, weft__rw_i64c(r, a.operand[k].size), a.operand[k].write);
+        else
+            weft__rw_group_object(r, a.operand[k].pointer);
+    if (objects)
+        for (k = 0; k < LLVMGetNumArgOperands(i); k++)
+            if (weft__facts_access(r->f, i, (int)k) == WEFT_WHY_ORDERED) weft__rw_group_object(r, LLVMGetOperand(i, k));
+    weft__rw_group_end(r);
+}
+
+/* Intrinsics that touch memory or are inputs; the rest is left as it is. */
+static void intrinsic(struct weft_rw *r, LLVMValueRef i, const char *name) {
+    static const struct {
+        const char *intrinsic, *call;
+    } inputs[] = {{"llvm.readcyclecounter", "rdtsc"}, {"llvm.x86.rdtsc", "rdtsc"},         {"llvm.x86.rdtscp", "rdtscp"},
+                  {"llvm.x86.rdpid", "rdpid"},        {"llvm.x86.rdrand.16", "rdrand16"}, {"llvm.x86.rdrand.32", "rdrand32"},
+                  {"llvm.x86.rdrand.64", "rdrand64"}, {"llvm.x86.rdseed.16", "rdseed16"}, {"llvm.x86.rdseed.32", "rdseed32"},
+                  {"llvm.x86.rdseed.64", "rdseed64"}};
+    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
+        if (!strcmp(name, inputs[k].intrinsic)) {
+            char wn[32];
+            snprintf(wn, sizeof wn, "__weft_%s", inputs[k].call);
+            LLVMValueRef p = input_pair(r, i, wn);
+            LLVMValueRef v[2] = {LLVMBuildExtractValue(r->b, p, 0, ""), LLVMBuildExtractValue(r->b, p, 1, "")};
+            input_result(r, i, v, 2);
+            return;
+        }
+    int store = !strncmp(name, "llvm.masked.store", 17) || !strncmp(name, "llvm.masked.compressstore", 25);
+    if (store || !strncmp(name, "llvm.masked.load", 16) || !strncmp(name, "llvm.masked.expandload", 22)) {
+        /* All lanes, masked out or not: their lines are only owned, not touched. So there is no verify either. */
+        unsigned arg = (unsigned)store;
+        LLVMTypeRef t = store ? LLVMTypeOf(LLVMGetOperand(i, 0)) : LLVMTypeOf(i);
+        if (weft__facts_access(r->f, i, (int)arg) == WEFT_WHY_ORDERED)
+            weft__rw_check_any(r, i, LLVMGetOperand(i, arg), weft__rw_size_of(r, t), 1, store ? WEFT_ACC_WRITE : 0);
+        return;
+    }
+    int scatter = !strncmp(name, "llvm.masked.scatter", 19);
+    if (scatter || !strncmp(name, "llvm.masked.gather", 18)) {
+        LLVMValueRef ptrs = LLVMGetOperand(i, (unsigned)scatter), mask = LLVMGetOperand(i, scatter ? 3 : 2);
+        LLVMTypeRef vt = scatter ? LLVMTypeOf(LLVMGetOperand(i, 0)) : LLVMTypeOf(i);
+        uint64_t n = weft__rw_size_of(r, LLVMGetElementType(vt));
+        enum weft_why why = weft__facts_access(r->f, i, scatter);
+        if (LLVMGetTypeKind(vt) != LLVMVectorTypeKind) return;
+        if (why != WEFT_WHY_ORDERED && why != WEFT_WHY_NOTHING) return; /* NOTHING: not a pointer, but a vector of them */
+        weft__rw_group_begin(r, i);
+        for (unsigned k = 0; k < LLVMGetVectorSize(vt); k++) {
+            LLVMValueRef ix = LLVMConstInt(r->i32, k, 0), p = LLVMBuildExtractElement(r->b, ptrs, ix, "");
+            LLVMValueRef on = LLVMBuildExtractElement(r->b, mask, ix, "");
+            weft__rw_group_range(r, p, LLVMBuildSelect(r->b, on, weft__rw_i64c(r, n), weft__rw_i64c(r, 0), ""), scatter);
+        }
+        weft__rw_group_end(r);
+    }
+}
+
+/* A structure passed by value is read by the call itself, maybe after the thread has gone outside: read it before. */
+static void by_value(struct weft_rw *r, LLVMValueRef i) {
+    unsigned kind = LLVMGetEnumAttributeKindForName("byval", 5);
+    for (unsigned k = 0; k < LLVMGetNumArgOperands(i); k++) {
+        LLVMAttributeRef t = LLVMGetCallSiteEnumAttribute(i, k + 1, kind);
+        if (!t || weft__facts_access(r->f, i, (int)k) != WEFT_WHY_ORDERED) continue;
+        LLVMTypeRef type = LLVMGetTypeAttributeValue(t);
+        LLVMValueRef p = LLVMGetOperand(i, k), n = weft__rw_i64c(r, weft__rw_size_of(r, type));
+        unsigned al = param_align(i, k);
+        if (weft__shim_must_tail(i)) { /* may not have an alloca's address; it stays inside */
+            weft__rw_check_any(r, i, p, weft__rw_size_of(r, type), al, 0);
+            continue;
+        }
+        LLVMValueRef fn = LLVMGetBasicBlockParent(LLVMGetInstructionParent(i));
+        weft__rw_at(r, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(fn)));
+        LLVMValueRef copy = LLVMBuildAlloca(r->b, type, "");
+        if (al > LLVMGetAlignment(copy)) LLVMSetAlignment(copy, al);
+        LLVMTypeRef pt[3] = {r->ptr, r->ptr, r->i64}, ft = LLVMFunctionType(r->ptr, pt, 3, 0);
+        LLVMValueRef a[3] = {copy, p, n};
+        weft__rw_at(r, i);
+        LLVMBuildCall2(r->b, ft, weft__rw_function(r, "__weft_memcpy", ft), a, 3, "");
+        LLVMSetOperand(i, k, copy);
+        if (LLVMIsACallInst(i)) LLVMSetTailCall(i, 0);
+        r->s->takes++;
+    }
+}
+
+/* Nothing but the return follows the call, so no site is passed before the caller's own tick: the call may stay a tail
+ * call, and a program that recurses that way does not need more stack than before. */
+static int in_tail_position(LLVMValueRef i) {
+    LLVMValueRef nx = LLVMIsACallInst(i) ? LLVMGetNextInstruction(i) : NULL;
+    if (nx && LLVMGetInstructionOpcode(nx) == LLVMBr && !LLVMIsConditional(nx)) { /* one return for all */
+        nx = LLVMGetFirstInstruction(LLVMGetSuccessor(nx, 0));
+        while (LLVMGetInstructionOpcode(nx) == LLVMPHI) nx = LLVMGetNextInstruction(nx);
+    }
+    return nx && LLVMGetInstructionOpcode(nx) == LLVMRet;
+}
+
+void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
+    LLVMValueRef callee = LLVMGetCalledValue(i);
+    if (LLVMIsAInlineAsm(callee)) {
+        asm_inst(r, i);
+        return;
+    }
+    const char *name = LLVMIsAFunction(callee) ? weft__rw_name_of(callee) : "";
+    if (!strncmp(name, "llvm.memcpy", 11) || !strncmp(name, "llvm.memmove", 12) || !strncmp(name, "llvm.memset", 11)) {
+        memory_intrinsic(r, i, name);
+        return;
+    }
+    if (!strncmp(name, "llvm.", 5)) intrinsic(r, i, name);
+    if (!strncmp(name, "llvm.", 5) || !strncmp(name, "__weft", 6)) return;
+    by_value(r, i);
+    int reenter = weft__facts_may_reenter(r->f, i), out = weft__facts_may_call_out(r->f, i);
+    int external = LLVMIsAFunction(callee) && LLVMIsDeclaration(callee);
+    int must_tail = weft__shim_must_tail(i);
+    const struct weft_external *e = external ? weft__external(name) : NULL;
+    if (external && e && e->class == WEFT_EXT_RENAME && !LLVMIsAInvokeInst(i)) {
+        static const char *const own[] = {"strdup", "__strdup", "strndup", "__strndup", "memcpy",  "memmove",      "memset", "strcpy",       "__strcpy_chk", "stpcpy",
+                                          "__stpcpy_chk", "strcat", "__strcat_chk", "strncat", "__strncat_chk", NULL};
+        for (int k = 0; own[k]; k++)
+            if (!strcmp(name, own[k])) {
+                char wn[64];
+                snprintf(wn, sizeof wn, "__weft_%s", name);
+                LLVMSetOperand(i, LLVMGetNumOperands(i) - 1, weft__rw_function(r, wn, LLVMGetCalledFunctionType(i)));
+                r->s->takes++;
+                return;
+            }
+    }
+    unsigned group = external ? hidden_state(name) : 0;
+    int serialize = external && !must_tail && (group || listed(r->o->serialize, name));
+    LLVMValueRef object = group ? LLVMConstIntToPtr(weft__rw_i64c(r, group), r->ptr) : callee;
+    if (external && !must_tail && cxx_stream(name) && LLVMGetNumArgOperands(i) &&
+        weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED) {
+        serialize = 1;
+        object = LLVMGetOperand(i, 0);
+    }
+    if (serialize && LLVMIsAInvokeInst(i)) r->unwinds = 1;
+    LLVMTypeRef t1 = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
+    if (serialize) {
+        weft__rw_at(r, i);
+        LLVMBuildCall2(r->b, t1, weft__rw_function(r, "__weft_serial_begin", t1), &object, 1, "");
+    }
+    if (external && !(e && e->class == WEFT_EXT_WRAP && interposed(name)) && (e || !weft__external_ordered(name))) take(r, i, e);
+    if (out && !must_tail) {
+        weft__rw_at(r, i);
+        weft__rw_call0(r, r->go_out);
+        r->s->outs++;
+    }
+    int twice = weft__shim_returns_twice(i);
+    if (must_tail || !(out || reenter || twice || serialize)) return;
+    LLVMValueRef nx = after(i);
+    if (!nx) return;
+    if (out) {
+        weft__rw_at(r, nx);
+        weft__rw_call0(r, r->come_in);
+    }
+    if (serialize) {
+        weft__rw_at(r, nx);
+        LLVMBuildCall2(r->b, t1, weft__rw_function(r, "__weft_serial_end", t1), &object, 1, "");
+    }
+    if (twice || out || (reenter && !in_tail_position(i))) weft__rw_tick(r, nx);
+}

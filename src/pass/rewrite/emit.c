@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* How do a check, a tick and a take look in the program's code (abi.h)?
+ *
+ *   check   entry = table[(uint32_t)p >> 6]; if (entry != tls.me) cold: jump to __weft_miss(p, access); access
+ *   tick    if (++tls.clock >= tls.limit) cold: jump to __weft_tick_cold
+ *   take    __weft_take_begin(); any number of ranges and objects; __weft_take_end()
+ *
+ * The cold part is inline assembly: `lea back(%rip), %rax; jmp *__weft_miss@GOTPCREL(%rip); back:`, so nothing is pushed
+ * on the program's stack and the address of `back` is the site. An empty assembly statement that clobbers memory stands
+ * before each access, so that later stages of the compiler cannot move the access above its check.
+ *
+ * Where they are put: weft__rewrite for functions and accesses, weft__rw_call_inst for calls. */
+#include "rewrite.h"
+#include "weft/abi.h"
+#include <llvm-c/DebugInfo.h>
+#include <string.h>
+
+LLVMValueRef weft__rw_i64c(struct weft_rw *r, uint64_t v) { return LLVMConstInt(r->i64, v, 0); }
+
+/* `after`: what is done when it comes back. */
+static LLVMValueRef asm_jump(struct weft_rw *r, const char *target, LLVMTypeRef t, const char *constraints, const char *after_) {
+    char s[320];
+    snprintf(s, sizeof s, "leaq 777f(%%rip), %%rax\n\tjmpq *%s@GOTPCREL(%%rip)\n777:%s", target, after_);
+    return LLVMGetInlineAsm(t, s, strlen(s), constraints, strlen(constraints), 1, 0, LLVMInlineAsmDialectATT, 0);
+}
+
+LLVMValueRef weft__rw_tls_word(struct weft_rw *r, uint64_t off) {
+    LLVMValueRef ix = weft__rw_i64c(r, off);
+    return LLVMConstGEP2(r->i8, r->tls, &ix, 1);
+}
+
+LLVMValueRef weft__rw_load(struct weft_rw *r, LLVMTypeRef t, LLVMValueRef p, unsigned align) {
+    LLVMValueRef v = LLVMBuildLoad2(r->b, t, p, "");
+    LLVMSetAlignment(v, align);
+    return v;
+}
+
+void weft__rw_at(struct weft_rw *r, LLVMValueRef before) {
+    LLVMPositionBuilderBefore(r->b, before);
+    LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
+}
+
+void weft__rw_call0(struct weft_rw *r, LLVMValueRef a) { LLVMBuildCall2(r->b, r->cold_t, a, NULL, 0, ""); }
+
+/* One instruction that compares a value in rax with a thread-local word, and gives the flag as an int. As assembly, so that
+ * what differs between record and replay (the limit; the id and the table's entries) is in no register afterwards: the
+ * compiler pushes rax to align the stack, and dead bytes of the stack must be the same.
+ *   tick:  cmp limit, rax                rax: the clock, also after the cold path, which loads it again
+ *   check: xor id, ax                    rax: 0 if the entry is ours; 0 after the cold path */
+static LLVMValueRef tls_asm(struct weft_rw *r, int is_tick, LLVMValueRef v, unsigned word) {
+    char text[96], constraints[96];
+    LLVMTypeRef in[2] = {LLVMTypeOf(v), r->ptr}, out2[2] = {r->i16, r->i32};
+    LLVMTypeRef out = is_tick ? r->i32 : LLVMStructTypeInContext(r->c, out2, 2, 0);
+    LLVMValueRef args[2] = {v, weft__rw_tls_word(r, word)};
+    unsigned n = r->o->shared_library ? 2 : 1;
+    const char *insn = is_tick ? "cmpq" : "xorw", *reg = is_tick ? "%rax" : "%ax";
+    if (n == 2)
+        snprintf(text, sizeof text, "%s $%d, %s", insn, is_tick ? 2 : 3, reg);
+    else
+        snprintf(text, sizeof text, "%s %%fs:__weft_tls@tpoff+%u, %s", insn, word, reg);
+    snprintf(constraints, sizeof constraints, "%s%s,~{dirflag},~{fpsr},~{flags}", is_tick ? "={@ccae},{ax}" : "={ax},={@ccne},0",
+             n == 2 ? ",*m" : "");
+    LLVMTypeRef ft = LLVMFunctionType(out, in, n, 0);
+    LLVMValueRef c = LLVMBuildCall2(
+        r->b, ft, LLVMGetInlineAsm(ft, text, strlen(text), constraints, strlen(constraints), 1, 0, LLVMInlineAsmDialectATT, 0), args, n, "");
+    if (n == 2)
+        LLVMAddCallSiteAttribute(c, 2, LLVMCreateTypeAttribute(r->c, LLVMGetEnumAttributeKindForName("elementtype", 11), is_tick ? r->i64 : r->i16));
+    return is_tick ? c : LLVMBuildExtractValue(r->b, c, 1, "");
+}
+
+void weft__rw_tick_to(struct weft_rw *r, LLVMValueRef before, LLVMValueRef entry) {
+    if (!before) return;
+    weft__rw_at(r, before);
+    LLVMValueRef cp = weft__rw_tls_word(r, WEFT_TLS_CLOCK);
+    LLVMValueRef c = LLVMBuildAdd(r->b, weft__rw_load(r, r->i64, cp, 8), weft__rw_i64c(r, 1), "");
+    LLVMSetAlignment(LLVMBuildStore(r->b, c, cp), 8);
+    LLVMValueRef late = tls_asm(r, 1, c, WEFT_TLS_LIMIT);
+    LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, late, LLVMConstInt(r->i32, 0, 0), ""), before);
+    weft__rw_at(r, cold);
+    LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
+    weft__rw_call0(r, entry);
+    weft__rw_at(r, before);
+    LLVMBuildCall2(r->b, r->barrier_t, r->barrier, NULL, 0, "");
+    r->s->ticks++;
+}
+void weft__rw_tick(struct weft_rw *r, LLVMValueRef before) { weft__rw_tick_to(r, before, r->tick_cold); }
+
+static LLVMValueRef entry_of(struct weft_rw *r, LLVMValueRef p_int) {
+    LLVMValueRef t = LLVMBuildTrunc(r->b, p_int, r->i32, "");
+    t = LLVMBuildLShr(r->b, t, LLVMConstInt(r->i32, WEFT_LINE_SHIFT, 0), "");
+    t = LLVMBuildZExt(r->b, t, r->i64, "");
+    t = LLVMBuildShl(r->b, t, weft__rw_i64c(r, 1), "");
+    t = LLVMBuildAdd(r->b, t, weft__rw_i64c(r, WEFT_TABLE_ADDR), "");
+    return weft__rw_load(r, r->i16, LLVMBuildIntToPtr(r->b, t, r->ptr, ""), 2);
+}
+
+/* A check of n bytes at p, before `before`, which has the debug location of the access. */
+void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
+    weft__rw_at(r, before);
+    LLVMValueRef pi = LLVMBuildPtrToInt(r->b, p, r->i64, "");
+    LLVMValueRef bad = tls_asm(r, 0, entry_of(r, pi), WEFT_TLS_ME);
+    if (!(align >= n && n <= WEFT_LINE && !(n & (n - 1))) && n > 1)
+        for (uint64_t k = WEFT_LINE; k < n + WEFT_LINE - 1; k += WEFT_LINE) { /* a byte in each line */
+            LLVMValueRef q = LLVMBuildAdd(r->b, pi, weft__rw_i64c(r, k < n ? k : n - 1), "");
+            bad = LLVMBuildOr(r->b, bad, tls_asm(r, 0, entry_of(r, q), WEFT_TLS_ME), "");
+        }
+    LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, bad, LLVMConstInt(r->i32, 0, 0), ""), before);
+    LLVMMetadataRef dl = LLVMInstructionGetDebugLoc(before);
+    weft__rw_at(r, cold);
+    LLVMSetCurrentDebugLocation2(r->b, dl);
+    LLVMValueRef a[2] = {p, LLVMConstInt(r->i32, n | flags, 0)};
+    LLVMTypeRef in[2] = {r->ptr, r->i32};
+    LLVMBuildCall2(r->b, LLVMFunctionType(r->vd, in, 2, 0), r->miss, a, 2, "");
+    weft__rw_at(r, before);
+    LLVMBuildCall2(r->b, r->barrier_t, r->barrier, NULL, 0, "");
+    r->s->checks++;
+}
+
+void weft__rw_verify(struct weft_rw *r, LLVMValueRef after, LLVMValueRef p, uint64_t n, uint32_t flags) {
+    if (!r->o->verify) return;
+    LLVMValueRef next = LLVMGetNextInstruction(after);
+    LLVMPositionBuilderBefore(r->b, next);
+    LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(after));
+    LLVMValueRef a[2] = {p, weft__rw_i64c(r, n | flags)};
+    LLVMBuildCall2(r->b, r->cold2_t, r->verify, a, 2, "");
+}
+
+LLVMValueRef weft__rw_function(struct weft_rw *r, const char *name, LLVMTypeRef t) {
+    LLVMValueRef f = LLVMGetNamedFunction(r->m, name);
+    return f ? f : LLVMAddFunction(r->m, name, t);
+}
+
+uint64_t weft__rw_size_of(struct weft_rw *r, LLVMTypeRef t) { return LLVMStoreSizeOfType(r->dl, t); }
+
+#define LARGE (4 * WEFT_LINE) /* accesses of more bytes are taken as ranges */
+
+/* A group of ranges that are owned together: begin before `before`, any number of ranges, end. */
+void weft__rw_group_begin(struct weft_rw *r, LLVMValueRef before) {
+    weft__rw_at(r, before);
+    LLVMBuildCall2(r->b, r->cold_t, weft__rw_function(r, "__weft_take_begin", r->cold_t), NULL, 0, "");
+}
+void weft__rw_group_range(struct weft_rw *r, LLVMValueRef p, LLVMValueRef n, int write) {
+    LLVMTypeRef t[3] = {r->ptr, r->i64, r->i32};
+    LLVMTypeRef ft = LLVMFunctionType(r->vd, t, 3, 0);
+    LLVMValueRef a[3] = {p, n, LLVMConstInt(r->i32, (unsigned)write, 0)};
+    LLVMBuildCall2(r->b, ft, weft__rw_function(r, "__weft_take_range", ft), a, 3, "");
+}
+void weft__rw_group_object(struct weft_rw *r, LLVMValueRef p) {
+    LLVMTypeRef ft = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
+    LLVMBuildCall2(r->b, ft, weft__rw_function(r, "__weft_take_object", ft), &p, 1, "");
+}
+void weft__rw_group_end(struct weft_rw *r) {
+    LLVMBuildCall2(r->b, r->cold_t, weft__rw_function(r, "__weft_take_end", r->cold_t), NULL, 0, "");
+    LLVMBuildCall2(r->b, r->barrier_t, r->barrier, NULL, 0, "");
+    r->s->takes++;
+}
+
+/* A check, or for large accesses a take. */
+void weft__rw_check_any(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
+    if (n <= LARGE) {
+        weft__rw_check(r, before, p, n, align, flags);
+        return;
+    }
+    weft__rw_group_begin(r, before);
+    weft__rw_group_range(r, p, weft__rw_i64c(r, n), flags & WEFT_ACC_WRITE);
+    weft__rw_group_end(r);
+}
+
+void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *f, const struct weft_pass_options *o,
+                   struct weft_pass_stats *s) {
+    *r = (struct weft_rw){.m = m, .c = LLVMGetModuleContext(m), .f = f, .o = o, .s = s};
+    r->b = LLVMCreateBuilderInContext(r->c);
+    r->dl = LLVMGetModuleDataLayout(m);
+    r->i8 = LLVMInt8TypeInContext(r->c);
+    r->i16 = LLVMInt16TypeInContext(r->c);
+    r->i32 = LLVMInt32TypeInContext(r->c);
+    r->i64 = LLVMInt64TypeInContext(r->c);
+    r->ptr = LLVMPointerTypeInContext(r->c, 0);
+    r->vd = LLVMVoidTypeInContext(r->c);
+    LLVMTypeRef tls_t = LLVMArrayType2(r->i64, WEFT_TLS_SIZE / 8);
+    r->tls = LLVMAddGlobal(m, tls_t, "__weft_tls");
+    LLVMSetThreadLocalMode(r->tls, LLVMInitialExecTLSModel);
+    LLVMSetAlignment(r->tls, 64);
+    /* An executable defines its own, which the runtime and all libraries then use: one fs-relative instruction. */
+    if (!o->shared_library) LLVMSetInitializer(r->tls, LLVMConstNull(tls_t));
+    r->cold_t = LLVMFunctionType(r->vd, NULL, 0, 0);
+    LLVMTypeRef p2[2] = {r->ptr, r->i64};
+    r->cold2_t = LLVMFunctionType(r->vd, p2, 2, 0);
+    const char *c0 = "~{rax},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
+    const char *c2 = "{rdi},{rsi},~{rax},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
+    const char *rax_only = "~{rax},~{memory},~{dirflag},~{fpsr},~{flags}";
+    r->tick_cold = asm_jump(r, "__weft_tick_cold", r->cold_t, rax_only, "\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %fs:(%rax), %rax");
+    r->tick_spin = asm_jump(r, "__weft_tick_spin", r->cold_t, rax_only, "\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %fs:(%rax), %rax");
+    r->come_in = asm_jump(r, "__weft_come_in", r->cold_t, c0, "");
+    r->go_out = asm_jump(r, "__weft_go_out", r->cold_t, c0, "");
+    /* Address and access go through tls.saved[9] and [10] (abi.h). */
+    static const char miss[] = "movq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq $0, %fs:112(%rax)\n\tmovl $1, %fs:120(%rax)\n\t"
+                               "leaq 777f(%rip), %rax\n\tjmpq *__weft_miss@GOTPCREL(%rip)\n777:\n\txorl %eax, %eax";
+    static const char miss_c[] = "r,i,~{rax},~{memory},~{dirflag},~{fpsr},~{flags}";
+    LLVMTypeRef miss_in[2] = {r->ptr, r->i32};
+    r->miss = LLVMGetInlineAsm(LLVMFunctionType(r->vd, miss_in, 2, 0), miss, sizeof miss - 1, miss_c, sizeof miss_c - 1, 1, 0, LLVMInlineAsmDialectATT, 0);
+    r->verify = asm_jump(r, "__weft_verify", r->cold2_t, c2, "");
+    r->barrier_t = r->cold_t;
+    r->barrier = LLVMGetInlineAsm(r->cold_t, "", 0, "~{memory}", 9, 1, 0, LLVMInlineAsmDialectATT, 0);
+}
+
+void weft__rw_fini(struct weft_rw *r) {
+    LLVMDisposeBuilder(r->b);
+}

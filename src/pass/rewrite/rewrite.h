@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the files of the rewriter share: functions grouped under the file that defines them. */
+#ifndef WEFT_REWRITE_H
+#define WEFT_REWRITE_H
+
+#include "../pass.h"
+
+/* One module being rewritten. */
+struct weft_rw {
+    LLVMModuleRef m;
+    LLVMContextRef c;
+    LLVMBuilderRef b;
+    LLVMTargetDataRef dl;
+    const struct weft_facts *f;
+    const struct weft_pass_options *o;
+    struct weft_pass_stats *s;
+    LLVMTypeRef i8, i16, i32, i64, ptr, vd;
+    LLVMValueRef tls;
+    LLVMTypeRef cold_t, cold2_t;
+    LLVMValueRef tick_cold, tick_spin, come_in, go_out, miss, verify, barrier;
+    LLVMTypeRef barrier_t;
+    int unwinds; /* the function has a serialized invoke */
+    unsigned dbg_kind;
+};
+
+/* ---- emit.c: checks, ticks and takes as code ------------------------------------------------------------------- */
+
+void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *f, const struct weft_pass_options *o,
+                   struct weft_pass_stats *s);
+void weft__rw_fini(struct weft_rw *r);
+
+/* Code comes before `before` and has its line. */
+void weft__rw_at(struct weft_rw *r, LLVMValueRef before);
+LLVMValueRef weft__rw_i64c(struct weft_rw *r, uint64_t v);
+LLVMValueRef weft__rw_load(struct weft_rw *r, LLVMTypeRef t, LLVMValueRef p, unsigned align);
+LLVMValueRef weft__rw_tls_word(struct weft_rw *r, uint64_t off); /* address of a WEFT_TLS_ word */
+LLVMValueRef weft__rw_function(struct weft_rw *r, const char *name, LLVMTypeRef t); /* declared once */
+void weft__rw_call0(struct weft_rw *r, LLVMValueRef a);                             /* of cold_t */
+uint64_t weft__rw_size_of(struct weft_rw *r, LLVMTypeRef t);
+static inline const char *weft__rw_name_of(LLVMValueRef v) {
+    size_t n;
+    return LLVMGetValueName2(v, &n);
+}
+
+void weft__rw_tick(struct weft_rw *r, LLVMValueRef before);
+void weft__rw_tick_to(struct weft_rw *r, LLVMValueRef before, LLVMValueRef entry); /* entry: tick_cold or tick_spin */
+/* A check of n bytes at p, before `before`, which has the debug location of the access. */
+void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags);
+/* A check, or for large accesses a take. */
+void weft__rw_check_any(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align,
+                        uint32_t flags);
+/* In a verify build: what was accessed. */
+void weft__rw_verify(struct weft_rw *r, LLVMValueRef after, LLVMValueRef p, uint64_t n, uint32_t flags);
+/* A group of ranges that are owned together: begin before `before`, any number of ranges, end. */
+void weft__rw_group_begin(struct weft_rw *r, LLVMValueRef before);
+void weft__rw_group_range(struct weft_rw *r, LLVMValueRef p, LLVMValueRef n, int write);
+void weft__rw_group_object(struct weft_rw *r, LLVMValueRef p);
+void weft__rw_group_end(struct weft_rw *r);
+
+/* ---- calls.c: what becomes of a call --------------------------------------------------------------------------- */
+
+void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i); /* call, invoke or callbr */
+
+/* ---- asm.c: what an inline assembly statement touches ---------------------------------------------------------- */
+
+#define WEFT_ASM_OPERANDS 32
+enum weft_asm_input {
+    WEFT_ASM_NONE,
+    WEFT_ASM_OTHER,      /* reads something from outside in a way that is not known */
+    WEFT_ASM_TSC_HALVES, /* rdtsc: low and high word */
+    WEFT_ASM_TSC_WHOLE,  /* rdtsc, put together */
+    WEFT_ASM_TSCP,       /* rdtscp: low, high, processor */
+};
+struct weft_asm_operand {
+    LLVMValueRef pointer;
+    unsigned arg;
+    uint64_t size; /* 0: not known */
+    int write;
+};
+struct weft_asm {
+    struct weft_asm_operand operand[WEFT_ASM_OPERANDS]; /* memory operands, each once */
+    unsigned count;
+    int clobbers; /* "memory" */
+    int pointers; /* there are pointers in registers */
+    int opaque;   /* may touch memory that no operand names */
+    enum weft_asm_input input;
+    char outputs[128]; /* constraints of outputs in registers, each followed by a comma */
+};
+void weft__asm_look(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef call);
+
+#endif
