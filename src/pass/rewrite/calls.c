@@ -27,7 +27,7 @@ static unsigned param_align(LLVMValueRef call, unsigned arg) {
 
 static void replace_call(struct weft_rw *r, LLVMValueRef i, const char *name, LLVMValueRef *a, unsigned n, LLVMTypeRef t) {
     weft__rw_at(r, i);
-    LLVMValueRef c = LLVMBuildCall2(r->b, t, weft__rw_function(r, name, t), a, n, "");
+    LLVMValueRef c = weft__rw_call_named(r, name, t, a, n);
     if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind) LLVMReplaceAllUsesWith(i, c);
     LLVMInstructionEraseFromParent(i);
     r->s->takes++;
@@ -105,27 +105,29 @@ static void take_object(struct weft_rw *r, LLVMValueRef v) {
                     : LLVMIsAAllocaInst(base) && LLVMIsAConstantInt(LLVMGetOperand(base, 0)) && LLVMConstIntGetZExtValue(LLVMGetOperand(base, 0)) == 1
                         ? LLVMGetAllocatedType(base)
                         : NULL;
-    LLVMTypeRef p3[3] = {r->ptr, r->i64, r->i32}, range_t = LLVMFunctionType(r->vd, p3, 3, 0);
-    LLVMTypeRef one_t = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
     uint64_t n = t && LLVMTypeIsSized(t) ? LLVMABISizeOfType(r->dl, t) : 0;
-    if (n && n <= 1 << 20) {
-        LLVMValueRef a[3] = {base, weft__rw_i64c(r, n), LLVMConstInt(r->i32, 1, 0)};
-        LLVMBuildCall2(r->b, range_t, weft__rw_function(r, "__weft_take_range", range_t), a, 3, "");
-    } else
-        LLVMBuildCall2(r->b, one_t, weft__rw_function(r, "__weft_take_object", one_t), &v, 1, "");
+    if (n && n <= 1 << 20)
+        weft__rw_group_range(r, base, weft__rw_i64c(r, n), 1);
+    else
+        weft__rw_group_object(r, v);
+}
+
+/* A string, of at most n characters. */
+static void take_strn(struct weft_rw *r, LLVMValueRef p, LLVMValueRef n) {
+    LLVMTypeRef t[2] = {r->ptr, r->i64};
+    LLVMValueRef a[2] = {p, n};
+    weft__rw_call_named(r, "__weft_take_strn", LLVMFunctionType(r->vd, t, 2, 0), a, 2);
 }
 
 /* Takes what the call touches, as its entry says; unknown functions: the objects that its pointer arguments point into. */
 static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_external *e) {
-    LLVMTypeRef t0 = LLVMFunctionType(r->vd, NULL, 0, 0);
-    LLVMTypeRef p3[3] = {r->ptr, r->i64, r->i32}, p1[1] = {r->ptr};
-    LLVMTypeRef range_t = LLVMFunctionType(r->vd, p3, 3, 0), one_t = LLVMFunctionType(r->vd, p1, 1, 0);
+    LLVMTypeRef one_t = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
     unsigned nargs = LLVMGetNumArgOperands(call);
     int begun = 0;
     weft__rw_at(r, call);
 #define BEGIN()                                                                                                        \
     do {                                                                                                               \
-        if (!begun++) LLVMBuildCall2(r->b, t0, weft__rw_function(r, "__weft_take_begin", t0), NULL, 0, "");            \
+        if (!begun++) weft__rw_group_begin(r, call);                                                                   \
     } while (0)
     if (e) {
         for (unsigned k = 0; k < e->count; k++) {
@@ -139,11 +141,8 @@ static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_externa
                     if (weft__facts_access(r->f, call, (int)a) != WEFT_WHY_ORDERED) continue;
                     BEGIN();
                     take_object(r, v);
-                    if (x->kind == WEFT_EFF_VARREAD) { /* it may be a string: as far as that goes */
-                        LLVMTypeRef p2[2] = {r->ptr, r->i64}, strn_t = LLVMFunctionType(r->vd, p2, 2, 0);
-                        LLVMValueRef sa[2] = {v, weft__rw_i64c(r, 1 << 20)};
-                        LLVMBuildCall2(r->b, strn_t, weft__rw_function(r, "__weft_take_strn", strn_t), sa, 2, "");
-                    }
+                    if (x->kind == WEFT_EFF_VARREAD) /* it may be a string: as far as that goes */
+                        take_strn(r, v, weft__rw_i64c(r, 1 << 20));
                 }
                 continue;
             }
@@ -157,9 +156,9 @@ static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_externa
             if (whole || x->size == WEFT_SIZE_WHOLE || x->size == WEFT_SIZE_NONE) {
                 take_object(r, p);
             } else if (x->size == WEFT_SIZE_STRING) {
-                LLVMBuildCall2(r->b, one_t, weft__rw_function(r, "__weft_take_str", one_t), &p, 1, "");
+                weft__rw_call_named(r, "__weft_take_str", one_t, &p, 1);
             } else if (x->size == WEFT_SIZE_WSTRING) {
-                LLVMBuildCall2(r->b, one_t, weft__rw_function(r, "__weft_take_wcs", one_t), &p, 1, "");
+                weft__rw_call_named(r, "__weft_take_wcs", one_t, &p, 1);
             } else {
                 LLVMValueRef n = weft__rw_i64c(r, x->constant);
                 if (x->size == WEFT_SIZE_ARG) {
@@ -169,13 +168,10 @@ static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_externa
                 }
                 if (x->kind == WEFT_EFF_READ && x->size == WEFT_SIZE_ARG && (strstr(e->name, "strn") || !strcmp(e->name, "stpncpy"))) {
                     /* Reads up to a NUL, if that comes first: the number may be anything then. */
-                    LLVMTypeRef ps[2] = {r->ptr, r->i64}, strn_t = LLVMFunctionType(r->vd, ps, 2, 0);
-                    LLVMValueRef as[2] = {p, n};
-                    LLVMBuildCall2(r->b, strn_t, weft__rw_function(r, "__weft_take_strn", strn_t), as, 2, "");
+                    take_strn(r, p, n);
                     continue;
                 }
-                LLVMValueRef a[3] = {p, n, LLVMConstInt(r->i32, x->kind == WEFT_EFF_WRITE, 0)};
-                LLVMBuildCall2(r->b, range_t, weft__rw_function(r, "__weft_take_range", range_t), a, 3, "");
+                weft__rw_group_range(r, p, n, x->kind == WEFT_EFF_WRITE);
             }
         }
     } else
@@ -186,10 +182,7 @@ static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_externa
             BEGIN();
             take_object(r, v);
         }
-    if (begun) {
-        LLVMBuildCall2(r->b, t0, weft__rw_function(r, "__weft_take_end", t0), NULL, 0, "");
-        r->s->takes++;
-    }
+    if (begun) weft__rw_group_close(r);
 }
 
 static int listed(const char *list, const char *name) {
@@ -277,7 +270,7 @@ static void warn_asm(LLVMValueRef i, const char *what) {
 static LLVMValueRef input_pair(struct weft_rw *r, LLVMValueRef i, const char *name) {
     LLVMTypeRef two[2] = {r->i64, r->i64}, t = LLVMFunctionType(LLVMStructTypeInContext(r->c, two, 2, 0), NULL, 0, 0);
     weft__rw_at(r, i);
-    return LLVMBuildCall2(r->b, t, weft__rw_function(r, name, t), NULL, 0, "");
+    return weft__rw_call_named(r, name, t, NULL, 0);
 }
 static LLVMValueRef fit(struct weft_rw *r, LLVMValueRef v, LLVMTypeRef t) {
     return LLVMTypeOf(v) == t ? v : LLVMBuildIntCast2(r->b, v, t, 0, "");
@@ -401,7 +394,7 @@ static void by_value(struct weft_rw *r, LLVMValueRef i) {
         LLVMTypeRef pt[3] = {r->ptr, r->ptr, r->i64}, ft = LLVMFunctionType(r->ptr, pt, 3, 0);
         LLVMValueRef a[3] = {copy, p, n};
         weft__rw_at(r, i);
-        LLVMBuildCall2(r->b, ft, weft__rw_function(r, "__weft_memcpy", ft), a, 3, "");
+        weft__rw_call_named(r, "__weft_memcpy", ft, a, 3);
         LLVMSetOperand(i, k, copy);
         if (LLVMIsACallInst(i)) LLVMSetTailCall(i, 0);
         r->s->takes++;
@@ -461,7 +454,7 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
     LLVMTypeRef t1 = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
     if (serialize) {
         weft__rw_at(r, i);
-        LLVMBuildCall2(r->b, t1, weft__rw_function(r, "__weft_serial_begin", t1), &object, 1, "");
+        weft__rw_call_named(r, "__weft_serial_begin", t1, &object, 1);
     }
     if (external && !(e && e->class == WEFT_EXT_WRAP && interposed(name)) && (e || !weft__external_ordered(name))) take(r, i, e);
     if (out && !must_tail) {
@@ -479,7 +472,7 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
     }
     if (serialize) {
         weft__rw_at(r, nx);
-        LLVMBuildCall2(r->b, t1, weft__rw_function(r, "__weft_serial_end", t1), &object, 1, "");
+        weft__rw_call_named(r, "__weft_serial_end", t1, &object, 1);
     }
     if (twice || out || (reenter && !in_tail_position(i))) weft__rw_tick(r, nx);
 }

@@ -18,9 +18,9 @@
 LLVMValueRef weft__rw_i64c(struct weft_rw *r, uint64_t v) { return LLVMConstInt(r->i64, v, 0); }
 
 /* `after`: what is done when it comes back. */
-static LLVMValueRef asm_jump(struct weft_rw *r, const char *target, LLVMTypeRef t, const char *constraints, const char *after_) {
+static LLVMValueRef asm_jump(struct weft_rw *r, const char *target, LLVMTypeRef t, const char *constraints, const char *after) {
     char s[320];
-    snprintf(s, sizeof s, "leaq 777f(%%rip), %%rax\n\tjmpq *%s@GOTPCREL(%%rip)\n777:%s", target, after_);
+    snprintf(s, sizeof s, "leaq 777f(%%rip), %%rax\n\tjmpq *%s@GOTPCREL(%%rip)\n777:%s", target, after);
     return LLVMGetInlineAsm(t, s, strlen(s), constraints, strlen(constraints), 1, 0, LLVMInlineAsmDialectATT, 0);
 }
 
@@ -80,7 +80,7 @@ void weft__rw_tick_to(struct weft_rw *r, LLVMValueRef before, LLVMValueRef entry
     LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
     weft__rw_call0(r, entry);
     weft__rw_at(r, before);
-    LLVMBuildCall2(r->b, r->barrier_t, r->barrier, NULL, 0, "");
+    weft__rw_call0(r, r->barrier);
     r->s->ticks++;
 }
 void weft__rw_tick(struct weft_rw *r, LLVMValueRef before) { weft__rw_tick_to(r, before, r->tick_cold); }
@@ -94,7 +94,6 @@ static LLVMValueRef entry_of(struct weft_rw *r, LLVMValueRef p_int) {
     return weft__rw_load(r, r->i16, LLVMBuildIntToPtr(r->b, t, r->ptr, ""), 2);
 }
 
-/* A check of n bytes at p, before `before`, which has the debug location of the access. */
 void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
     weft__rw_at(r, before);
     LLVMValueRef pi = LLVMBuildPtrToInt(r->b, p, r->i64, "");
@@ -105,14 +104,13 @@ void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint
             bad = LLVMBuildOr(r->b, bad, tls_asm(r, 0, entry_of(r, q), WEFT_TLS_ME), "");
         }
     LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, bad, LLVMConstInt(r->i32, 0, 0), ""), before);
-    LLVMMetadataRef dl = LLVMInstructionGetDebugLoc(before);
     weft__rw_at(r, cold);
-    LLVMSetCurrentDebugLocation2(r->b, dl);
+    LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
     LLVMValueRef a[2] = {p, LLVMConstInt(r->i32, n | flags, 0)};
     LLVMTypeRef in[2] = {r->ptr, r->i32};
     LLVMBuildCall2(r->b, LLVMFunctionType(r->vd, in, 2, 0), r->miss, a, 2, "");
     weft__rw_at(r, before);
-    LLVMBuildCall2(r->b, r->barrier_t, r->barrier, NULL, 0, "");
+    weft__rw_call0(r, r->barrier);
     r->s->checks++;
 }
 
@@ -130,32 +128,36 @@ LLVMValueRef weft__rw_function(struct weft_rw *r, const char *name, LLVMTypeRef 
     return f ? f : LLVMAddFunction(r->m, name, t);
 }
 
+LLVMValueRef weft__rw_call_named(struct weft_rw *r, const char *name, LLVMTypeRef t, LLVMValueRef *a, unsigned n) {
+    return LLVMBuildCall2(r->b, t, weft__rw_function(r, name, t), a, n, "");
+}
+
 uint64_t weft__rw_size_of(struct weft_rw *r, LLVMTypeRef t) { return LLVMStoreSizeOfType(r->dl, t); }
 
 #define LARGE (4 * WEFT_LINE) /* accesses of more bytes are taken as ranges */
 
-/* A group of ranges that are owned together: begin before `before`, any number of ranges, end. */
 void weft__rw_group_begin(struct weft_rw *r, LLVMValueRef before) {
     weft__rw_at(r, before);
-    LLVMBuildCall2(r->b, r->cold_t, weft__rw_function(r, "__weft_take_begin", r->cold_t), NULL, 0, "");
+    weft__rw_call_named(r, "__weft_take_begin", r->cold_t, NULL, 0);
 }
 void weft__rw_group_range(struct weft_rw *r, LLVMValueRef p, LLVMValueRef n, int write) {
     LLVMTypeRef t[3] = {r->ptr, r->i64, r->i32};
     LLVMTypeRef ft = LLVMFunctionType(r->vd, t, 3, 0);
     LLVMValueRef a[3] = {p, n, LLVMConstInt(r->i32, (unsigned)write, 0)};
-    LLVMBuildCall2(r->b, ft, weft__rw_function(r, "__weft_take_range", ft), a, 3, "");
+    weft__rw_call_named(r, "__weft_take_range", ft, a, 3);
 }
 void weft__rw_group_object(struct weft_rw *r, LLVMValueRef p) {
-    LLVMTypeRef ft = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
-    LLVMBuildCall2(r->b, ft, weft__rw_function(r, "__weft_take_object", ft), &p, 1, "");
+    weft__rw_call_named(r, "__weft_take_object", LLVMFunctionType(r->vd, &r->ptr, 1, 0), &p, 1);
 }
-void weft__rw_group_end(struct weft_rw *r) {
-    LLVMBuildCall2(r->b, r->cold_t, weft__rw_function(r, "__weft_take_end", r->cold_t), NULL, 0, "");
-    LLVMBuildCall2(r->b, r->barrier_t, r->barrier, NULL, 0, "");
+void weft__rw_group_close(struct weft_rw *r) {
+    weft__rw_call_named(r, "__weft_take_end", r->cold_t, NULL, 0);
     r->s->takes++;
 }
+void weft__rw_group_end(struct weft_rw *r) {
+    weft__rw_group_close(r);
+    weft__rw_call0(r, r->barrier);
+}
 
-/* A check, or for large accesses a take. */
 void weft__rw_check_any(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
     if (n <= LARGE) {
         weft__rw_check(r, before, p, n, align, flags);
@@ -189,8 +191,9 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
     const char *c0 = "~{rax},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
     const char *c2 = "{rdi},{rsi},~{rax},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
     const char *rax_only = "~{rax},~{memory},~{dirflag},~{fpsr},~{flags}";
-    r->tick_cold = asm_jump(r, "__weft_tick_cold", r->cold_t, rax_only, "\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %fs:(%rax), %rax");
-    r->tick_spin = asm_jump(r, "__weft_tick_spin", r->cold_t, rax_only, "\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %fs:(%rax), %rax");
+    const char *clock_again = "\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %fs:(%rax), %rax";
+    r->tick_cold = asm_jump(r, "__weft_tick_cold", r->cold_t, rax_only, clock_again);
+    r->tick_spin = asm_jump(r, "__weft_tick_spin", r->cold_t, rax_only, clock_again);
     r->come_in = asm_jump(r, "__weft_come_in", r->cold_t, c0, "");
     r->go_out = asm_jump(r, "__weft_go_out", r->cold_t, c0, "");
     /* Address and access go through tls.saved[9] and [10] (abi.h). */
@@ -200,7 +203,6 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
     LLVMTypeRef miss_in[2] = {r->ptr, r->i32};
     r->miss = LLVMGetInlineAsm(LLVMFunctionType(r->vd, miss_in, 2, 0), miss, sizeof miss - 1, miss_c, sizeof miss_c - 1, 1, 0, LLVMInlineAsmDialectATT, 0);
     r->verify = asm_jump(r, "__weft_verify", r->cold2_t, c2, "");
-    r->barrier_t = r->cold_t;
     r->barrier = LLVMGetInlineAsm(r->cold_t, "", 0, "~{memory}", 9, 1, 0, LLVMInlineAsmDialectATT, 0);
 }
 

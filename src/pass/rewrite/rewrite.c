@@ -54,7 +54,7 @@ static void access_inst(struct weft_rw *r, LLVMValueRef i) {
         LLVMPositionBuilderBefore(r->b, LLVMGetNextInstruction(i));
         LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(i));
         LLVMValueRef fence = LLVMGetInlineAsm(r->cold_t, "sfence", 6, "~{memory}", 9, 1, 0, LLVMInlineAsmDialectATT, 0);
-        LLVMBuildCall2(r->b, r->cold_t, fence, NULL, 0, "");
+        weft__rw_call0(r, fence);
     }
     weft__rw_verify(r, i, p, n, flags);
 }
@@ -280,9 +280,8 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
         weft__rw_at(r, cold);
         weft__rw_call0(r, r->come_in);
         if (r->unwinds) { /* an ordered call may have thrown: its turn is over */
-            LLVMTypeRef t0 = LLVMFunctionType(r->vd, NULL, 0, 0);
             weft__rw_at(r, first);
-            LLVMBuildCall2(r->b, t0, weft__rw_function(r, "__weft_serial_unwind", t0), NULL, 0, "");
+            weft__rw_call_named(r, "__weft_serial_unwind", r->cold_t, NULL, 0);
         }
         weft__rw_tick(r, first);
     }

@@ -18,9 +18,7 @@ struct weft_rw {
     LLVMValueRef tls;
     LLVMTypeRef cold_t, cold2_t;
     LLVMValueRef tick_cold, tick_spin, come_in, go_out, miss, verify, barrier;
-    LLVMTypeRef barrier_t;
     int unwinds; /* the function has a serialized invoke */
-    unsigned dbg_kind;
 };
 
 /* ---- emit.c: checks, ticks and takes as code ------------------------------------------------------------------- */
@@ -35,6 +33,7 @@ LLVMValueRef weft__rw_i64c(struct weft_rw *r, uint64_t v);
 LLVMValueRef weft__rw_load(struct weft_rw *r, LLVMTypeRef t, LLVMValueRef p, unsigned align);
 LLVMValueRef weft__rw_tls_word(struct weft_rw *r, uint64_t off); /* address of a WEFT_TLS_ word */
 LLVMValueRef weft__rw_function(struct weft_rw *r, const char *name, LLVMTypeRef t); /* declared once */
+LLVMValueRef weft__rw_call_named(struct weft_rw *r, const char *name, LLVMTypeRef t, LLVMValueRef *a, unsigned n);
 void weft__rw_call0(struct weft_rw *r, LLVMValueRef a);                             /* of cold_t */
 uint64_t weft__rw_size_of(struct weft_rw *r, LLVMTypeRef t);
 static inline const char *weft__rw_name_of(LLVMValueRef v) {
@@ -55,7 +54,8 @@ void weft__rw_verify(struct weft_rw *r, LLVMValueRef after, LLVMValueRef p, uint
 void weft__rw_group_begin(struct weft_rw *r, LLVMValueRef before);
 void weft__rw_group_range(struct weft_rw *r, LLVMValueRef p, LLVMValueRef n, int write);
 void weft__rw_group_object(struct weft_rw *r, LLVMValueRef p);
-void weft__rw_group_end(struct weft_rw *r);
+void weft__rw_group_close(struct weft_rw *r); /* before a call */
+void weft__rw_group_end(struct weft_rw *r);   /* before an access that stays where it is */
 
 /* ---- calls.c: what becomes of a call --------------------------------------------------------------------------- */
 
