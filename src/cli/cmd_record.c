@@ -72,6 +72,10 @@ static void show_progress(void *ctx, uint64_t done, uint64_t all) {
     p->shown = true;
 }
 
+static uint64_t elapsed_us(const struct timespec *from, const struct timespec *to) {
+    return (uint64_t)((to->tv_sec - from->tv_sec) * 1000000 + (to->tv_nsec - from->tv_nsec) / 1000);
+}
+
 static void summary(const char *name, const struct weft_trace *t, const struct weft_counts *n) {
     char a[WEFT_NUMBUF], b[WEFT_NUMBUF], c[WEFT_NUMBUF], d[WEFT_NUMBUF];
     struct weft_strbuf line = {0};
@@ -157,6 +161,8 @@ int weft__cmd_record(int argc, char **argv) {
         launch.started = set_latest;
         launch.ctx = dir;
     }
+    struct timespec begun;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
     if (weft__launch(&launch, &wait_status, &err) < 0) {
         weft__fail(&err);
         if (weft__store_remove(dir, true, &err) < 0) weft__fail(&err); /* nothing is in it */
@@ -170,7 +176,9 @@ int weft__cmd_record(int argc, char **argv) {
     struct progress progress = {.tty = isatty(2)};
     clock_gettime(CLOCK_MONOTONIC, &progress.start);
     int r = weft__trace_open(dir, &t, &err);
-    if (r == 0) r = weft__trace_seal(t, kind, code, show_progress, &progress, &counts, &err);
+    uint64_t run = elapsed_us(&begun, &progress.start);
+    if (r == 0)
+        r = weft__trace_seal(t, kind, code, run / 50 > 20000 ? run / 50 : 20000, show_progress, &progress, &counts, &err);
     if (progress.shown) fprintf(stderr, "\r\033[K");
     if (r < 0) {
         weft__warn("the program ended, but its trace cannot be closed: %s", err.text);

@@ -81,7 +81,7 @@ static unsigned char *svarint(unsigned char *p, int64_t v) {
 static void seal(struct weft_log *l) {
     struct weft_chunk *c = l->chunk;
     uint32_t used = (uint32_t)(l->at - (unsigned char *)c);
-    c->hash = weft_hash(c + 1, used - sizeof *c);
+    c->hash = weft_chunk_hash(c, used);
     __atomic_store_n(&c->used, used, __ATOMIC_RELEASE);
 }
 
@@ -103,7 +103,11 @@ static int room(struct weft_thread *t, size_t n, uint64_t tick) {
         }
         return 0;
     }
-    if (l->chunk) seal(l);
+    if (l->chunk) {
+        seal(l);
+        /* Who has filled one will fill the next: one call instead of eight page faults. */
+        weft__raw(SYS_madvise, c, WEFT_CHUNK, MADV_POPULATE_WRITE);
+    }
     c->slot = t->slot;
     c->seq = l->seq++;
     c->tick = tick;

@@ -185,7 +185,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
         }
         return r;
     }
-    /* Lay out: [8 result is logged apart] outs with their length words first, then ins. */
+    /* Lay out: outs, then ins; before the first there is room for its length, as the log wants it. */
     size_t outs = 0, ins = 0;
     size_t off[6] = {0}, room[6] = {0};
     uint32_t lens[6] = {0};
@@ -212,7 +212,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
         }
     }
     unsigned char *buf = bounce(t, outs + ins + 64);
-    size_t at = 0;
+    size_t at = 16;
     for (int pass = 0; pass < 2; pass++)
         for (s = params; (s = next_param(s, &p));) {
             if (!a[p.arg] || (p.dir == 'i') != (pass == 1)) continue;
@@ -232,7 +232,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
     long r = weft__raw_wait(t, nr, b);
     weft__inside(t);
     /* Out-data into one run of bytes for the log; then into the program's memory, each with a tick. */
-    size_t total = 0, need = outs + ins + 64;
+    size_t total = 0, need = outs + ins + 64, sole = 0; /* where the data is, if there is but one */
     size_t got[6] = {0};
     for (s = params; (s = next_param(s, &p));) {
         if (p.dir == 'i') continue;
@@ -243,12 +243,19 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
             if (p.kind == P_RESULT && n > room[p.arg]) n = room[p.arg];
         }
         got[p.arg] = n;
+        sole = total || p.kind == P_LENPTR ? 0 : off[p.arg];
         total += 4 + n + (p.kind == P_LENPTR ? 4 : 0);
     }
-    buf = bounce(t, need + total);
-    unsigned char *log = buf + need;
+    unsigned char *log = buf + sole - 4;
+    if (sole) {
+        uint32_t n = (uint32_t)(total - 4);
+        weft__copy(log, &n, 4);
+    } else {
+        buf = bounce(t, need + total);
+        log = buf + need;
+    }
     size_t k = 0;
-    for (s = params; (s = next_param(s, &p));) {
+    for (s = params; !sole && (s = next_param(s, &p));) {
         if (p.dir == 'i') continue;
         uint32_t n = (uint32_t)got[p.arg];
         weft__copy(log + k, &n, 4);
@@ -408,7 +415,7 @@ static long do_readv(struct weft_thread *t, long nr, const long a[6]) {
     if (RECORD) {
         struct iov one = {(char *)buf, n};
         weft__outside(t);
-        r = weft__raw_wait(t, SYS_readv, (long[6]){a[0], (long)&one, 1});
+        r = weft__raw_wait(t, nr, (long[6]){a[0], (long)&one, 1, a[3], a[4], a[5]});
         weft__inside(t);
         weft__log_input(t, (uint64_t)nr, r, buf, r > 0 ? (size_t)r : 0);
     } else {

@@ -112,8 +112,10 @@ int weft__cursor_load(struct weft_cursor *c, struct weft_err *err) {
                        h.seq, h.slot, s->seq);
         if (h.used && (h.used < sizeof h || h.used > WEFT_CHUNK))
             return BAD(c, 12, "a chunk cannot hold %u bytes", h.used);
-        if (h.used && weft_hash(c->buf + sizeof h, h.used - sizeof h) != h.hash)
+        if (h.used && weft_chunk_hash((const struct weft_chunk *)c->buf, h.used) != h.hash)
             return BAD(c, 24, "checksum mismatch (its bytes were changed)");
+        if (h.used && !all_zero(c->buf + h.used, WEFT_CHUNK - h.used))
+            return BAD(c, h.used, "there are bytes after the last item of a closed chunk");
         if (h.tick < s->tick)
             return BAD(c, 16, "the clock of thread %u goes back, from %llu to %llu", h.slot,
                        (unsigned long long)s->tick, (unsigned long long)h.tick);
@@ -220,15 +222,17 @@ int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft
             return 1;
         }
         if (s->len + size > WEFT_ITEM_MAX) return BAD(c, off, "an item of more than 2 GiB");
-        s->parts = weft__grow(s->parts, &s->cap, s->len + size, 1);
-        if (size) memcpy(s->parts + s->len, data, size);
+        if (!c->skim) {
+            s->parts = weft__grow(s->parts, &s->cap, s->len + size, 1);
+            if (size) memcpy(s->parts + s->len, data, size);
+        }
         s->len += size;
         s->pending = kind == WEFT_ITEM_PART;
         if (s->pending) continue;
         item->data = s->parts;
-        item->size = s->len;
+        item->size = c->skim ? 0 : s->len;
         s->len = 0;
-        note_module(c, item);
+        if (!c->skim) note_module(c, item);
         return 1;
     }
     c->stream_bytes += c->at - sizeof(struct weft_chunk);

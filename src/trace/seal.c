@@ -6,7 +6,8 @@
  * nothing is lost if we are killed, and afterwards it is all there, so streams can go. The order is: streams.zst.tmp,
  * rename, remove streams, end.
  *
- * When the disk is full, streams stays as it is, and only end is written: that is a valid trace as well. */
+ * Somebody waits for us meanwhile. When compressing would take longer than the caller has patience (a program that read
+ * a lot in a short time), or when the disk is full, streams is closed where it is: that is a valid trace as well. */
 #include "trace/trace.h"
 
 #include <errno.h>
@@ -14,13 +15,16 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #define LEVEL 1
 #define MOST_WORKERS 16
+#define SMALL (4ul << 20) /* always compressed */
+#define SAMPLE 8u         /* chunks */
 
-/* With zstd's checksum: the chunks' own hashes do not cover their headers. */
+/* With zstd's checksum: it tells rot before the chunks are looked at. */
 static ZSTD_CCtx *compressor(void) {
     ZSTD_CCtx *c = ZSTD_createCCtx();
     if (!c) weft__die("out of memory (zstd)");
@@ -30,12 +34,10 @@ static ZSTD_CCtx *compressor(void) {
 }
 
 void weft__chunk_seal(uint8_t *chunk, uint32_t used) {
-    struct weft_chunk h;
-    memcpy(&h, chunk, sizeof h);
+    struct weft_chunk *c = (struct weft_chunk *)chunk;
     memset(chunk + used, 0, WEFT_CHUNK - used);
-    h.used = used;
-    h.hash = weft_hash(chunk + sizeof h, used - sizeof h);
-    memcpy(chunk, &h, sizeof h);
+    c->hash = weft_chunk_hash(c, used);
+    c->used = used;
 }
 
 /* Frames are compressed side by side, one per core, and written in their order, while the next ones are read: the program
@@ -133,19 +135,18 @@ static int copy(struct weft_trace *t, struct out *o, struct weft_counts *counts,
                 struct weft_err *err) {
     struct weft_cursor c;
     struct weft_item item;
+    uint8_t *own;
     int r;
     weft__cursor_open(&c, t, 0);
-    while ((r = weft__cursor_load(&c, err)) > 0) {
+    c.skim = true;
+    own = c.buf;
+    for (;;) {
+        struct frame *f = &o->frame[o->row][o->at];
+        c.buf = f->raw + f->len; /* read it where it is compressed */
+        if ((r = weft__cursor_load(&c, err)) <= 0) break;
         while ((r = weft__cursor_item(&c, &item, err)) > 0) weft__counts_add(counts, &item);
         if (r < 0) break;
-        struct weft_chunk h;
-        memcpy(&h, c.buf, sizeof h);
-        if (h.used != c.at) /* else the cursor has checked its hash */
-            weft__chunk_seal(c.buf, c.at);
-        else
-            memset(c.buf + c.at, 0, WEFT_CHUNK - c.at);
-        struct frame *f = &o->frame[o->row][o->at];
-        memcpy(f->raw + f->len, c.buf, WEFT_CHUNK);
+        if (c.head.used != c.at) weft__chunk_seal(c.buf, c.at);
         f->len += WEFT_CHUNK;
         if (f->len == WEFT_FRAME && ++o->at == o->frames) {
             flush(o);
@@ -155,35 +156,85 @@ static int copy(struct weft_trace *t, struct out *o, struct weft_counts *counts,
     flush(o);
     finish(o, o->frame[!o->row]);
     counts->stream_bytes = c.stream_bytes;
+    c.buf = own;
     weft__cursor_close(&c);
     return r;
 }
 
-int weft__trace_seal(struct weft_trace *t, enum weft_end_kind kind, uint32_t code, weft_progress *progress, void *ctx,
-                     struct weft_counts *counts, struct weft_err *err) {
+/* Closes the open chunks of streams where they are, and cuts off the reserved ones at its end. What cannot be written
+ * stays as it is, open. */
+static int close_in_place(struct weft_trace *t, const char *path, struct weft_counts *counts, struct weft_err *err) {
+    struct weft_cursor c;
+    struct weft_item item;
+    uint64_t end = 0;
+    int r, fd = open(path, O_WRONLY | O_CLOEXEC);
+    *counts = (struct weft_counts){0};
+    weft__cursor_open(&c, t, 0);
+    c.skim = true;
+    while ((r = weft__cursor_load(&c, err)) > 0) {
+        while ((r = weft__cursor_item(&c, &item, err)) > 0) weft__counts_add(counts, &item);
+        if (r < 0) break;
+        end = (c.chunk + 1) * WEFT_CHUNK;
+        if (c.head.used == c.at) continue;
+        weft__chunk_seal(c.buf, c.at);
+        if (fd >= 0 && pwrite(fd, c.buf, WEFT_CHUNK, (off_t)(end - WEFT_CHUNK)) < 0) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    counts->stream_bytes = c.stream_bytes;
+    weft__cursor_close(&c);
+    if (r == 0 && fd >= 0 && end < t->file_size) (void)!ftruncate(fd, (off_t)end);
+    if (fd >= 0) close(fd);
+    return r;
+}
+
+/* Whether compressing all would take longer, to judge by a piece from the middle. */
+static bool too_long(struct weft_trace *t, struct out *o, uint64_t us) {
+    struct frame *f = &o->frame[0][0];
+    struct timespec from, to;
+    struct weft_err err;
+    if (us == 0 || t->chunks * WEFT_CHUNK < SMALL) return false;
+    for (size_t i = 0; i < SAMPLE; i++)
+        if (weft__trace_chunk(t, t->chunks / 2 + i, f->raw + i * WEFT_CHUNK, &err) < 0) return false; /* copy() says it */
+    f->len = SAMPLE * (size_t)WEFT_CHUNK;
+    pack(f); /* its memory is new: a first time would be too slow */
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    pack(f);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    f->len = 0;
+    double once = (double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3;
+    return once * (double)t->chunks / SAMPLE / (double)o->frames > (double)us;
+}
+
+int weft__trace_seal(struct weft_trace *t, enum weft_end_kind kind, uint32_t code, uint64_t patience_us,
+                     weft_progress *progress, void *ctx, struct weft_counts *counts, struct weft_err *err) {
     struct weft_strbuf raw = {0}, tmp = {0}, zst = {0}, end = {0};
     struct out o = {.fd = -1};
     const char *dir = t->dir;
-    int r;
+    int r = 0;
     *counts = (struct weft_counts){0};
     weft__strbuf_printf(&raw, "%s/streams", dir);
     weft__strbuf_printf(&tmp, "%s/streams.zst.tmp", dir);
     weft__strbuf_printf(&zst, "%s/streams.zst", dir);
     weft__strbuf_printf(&end, "%s/end", dir);
     open_frames(&o);
-    o.fd = open(tmp.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (o.fd < 0) o.error = errno;
-
-    r = copy(t, &o, counts, progress, ctx, err);
-    /* Closed before it is removed, or on a full disk its space would be missing for end. */
-    if (o.fd >= 0 && close(o.fd) < 0 && !o.error) o.error = errno;
-    o.fd = -1;
-    if (r < 0) {
-        unlink(tmp.s); /* streams stays for people to look at */
-        goto out;
+    bool compress = !too_long(t, &o, patience_us);
+    if (compress) {
+        int fd = o.fd = open(tmp.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (fd < 0) o.error = errno;
+        r = copy(t, &o, counts, progress, ctx, err);
+        /* Closed before it is removed, or on a full disk its space would be missing for end. */
+        if (fd >= 0 && close(fd) < 0 && !o.error) o.error = errno;
+        if (r < 0) {
+            unlink(tmp.s); /* streams stays for people to look at */
+            goto out;
+        }
+        if (!o.error && rename(tmp.s, zst.s) < 0) o.error = errno;
+        unlink(o.error ? tmp.s : raw.s);
     }
-    if (!o.error && rename(tmp.s, zst.s) < 0) o.error = errno;
-    unlink(o.error ? tmp.s : raw.s);
+    if (!compress || o.error) r = close_in_place(t, raw.s, counts, err);
+    if (r < 0) goto out;
 
     struct weft_trace_end e = {
         .kind = (uint32_t)kind,
@@ -196,7 +247,6 @@ int weft__trace_seal(struct weft_trace *t, enum weft_end_kind kind, uint32_t cod
     weft__end_encode(&e);
     r = weft__file_write(end.s, &e, sizeof e, err);
 out:
-    if (o.fd >= 0) close(o.fd);
     close_frames(&o);
     weft__strbuf_fini(&end);
     weft__strbuf_fini(&zst);

@@ -112,6 +112,7 @@ struct weft_cursor {
     size_t nslots;
     uint64_t stream_bytes; /* of items so far */
     uint8_t *buf;
+    bool skim; /* set it after opening: bytes of items that came in parts are not wanted */
 };
 void weft__cursor_open(struct weft_cursor *c, struct weft_trace *t, uint32_t only);
 void weft__cursor_close(struct weft_cursor *c);
@@ -153,9 +154,10 @@ int weft__trace_create(const char *dir, const struct weft_trace_start *s, int *l
 
 /* ---- seal.c ---- */
 typedef void weft_progress(void *ctx, uint64_t done, uint64_t all);
-/* After the run: streams becomes streams.zst, and end is written. t is the open trace, which still reads the former. */
-int weft__trace_seal(struct weft_trace *t, enum weft_end_kind kind, uint32_t code, weft_progress *progress, void *ctx,
-                     struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
+/* After the run: streams becomes streams.zst, unless that would take more than patience_us (0: it may), and end is
+ * written. t is the open trace, which still reads the former. */
+int weft__trace_seal(struct weft_trace *t, enum weft_end_kind kind, uint32_t code, uint64_t patience_us,
+                     weft_progress *progress, void *ctx, struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
 
 /* ---- encode.c: streams made by hand: for tests, and for stages that write traces ---- */
 struct weft_encoder_slot;

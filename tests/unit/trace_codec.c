@@ -181,10 +181,10 @@ static void clean(const char *dir) {
     assert_int_equal(rmdir(dir), 0); /* nothing temporary was left */
 }
 
-static void seal(const char *dir, enum weft_end_kind kind, uint32_t code, struct weft_counts *n) {
+static void seal(const char *dir, enum weft_end_kind kind, uint32_t code, uint64_t patience_us, struct weft_counts *n) {
     struct weft_trace *t;
     struct weft_err err;
-    if (weft__trace_open(dir, &t, &err) < 0 || weft__trace_seal(t, kind, code, NULL, NULL, n, &err) < 0)
+    if (weft__trace_open(dir, &t, &err) < 0 || weft__trace_seal(t, kind, code, patience_us, NULL, NULL, n, &err) < 0)
         fail_msg("%s", err.text);
     weft__trace_close(t);
 }
@@ -209,6 +209,7 @@ static void sealing_keeps_items(void **state) {
     zero[4] = 9; /* slot, and no magic yet */
     weft__strbuf_add(&raw, zero, WEFT_CHUNK);
     zero[4] = 0;
+    for (size_t i = 0; i < 200; i++) weft__strbuf_add(&raw, zero, WEFT_CHUNK);
     weft__strbuf_add(&raw, zero, 1000); /* the disk was full in the middle of a reservation */
     put(dir, "header", h.p, h.n);
     put(dir, "streams", raw.s, raw.len);
@@ -219,20 +220,30 @@ static void sealing_keeps_items(void **state) {
     check_random(t, data);
     weft__trace_close(t);
 
-    seal(dir, WEFT_END_SIGNAL, 9, &n);
-    assert_false(there(dir, "streams"));
-    assert_true(there(dir, "streams.zst"));
-    if (weft__trace_open(dir, &t, &err) < 0) fail_msg("%s", err.text);
-    assert_true(t->has_end && t->compressed);
-    assert_int_equal(t->end.kind, WEFT_END_SIGNAL);
-    assert_int_equal(t->end.code, 9);
-    assert_int_equal(t->chunks, e.chunks);
-    check_random(t, data);
-    struct weft_counts again;
-    if (weft__trace_check(t, &again, &err) < 0) fail_msg("%s", err.text);
-    assert_memory_equal(&n, &again, sizeof n);
-    assert_int_equal(n.edges + n.inputs, SLOTS * ITEMS);
-    weft__trace_close(t);
+    /* Without patience it stays where it is. */
+    for (int wait = 0; wait < 2; wait++) {
+        seal(dir, WEFT_END_SIGNAL, 9, !wait, &n);
+        assert_int_equal(there(dir, "streams"), !wait);
+        assert_int_equal(there(dir, "streams.zst"), wait);
+        if (weft__trace_open(dir, &t, &err) < 0) fail_msg("%s", err.text);
+        assert_true(t->has_end && t->compressed == wait);
+        assert_int_equal(t->end.kind, WEFT_END_SIGNAL);
+        assert_int_equal(t->end.code, 9);
+        if (wait)
+            assert_int_equal(t->chunks, e.chunks);
+        else
+            assert_true(t->chunks < e.chunks * 2); /* the reserved ones at the end are gone */
+        check_random(t, data);
+        struct weft_cursor c;
+        weft__cursor_open(&c, t, 0);
+        while (weft__cursor_load(&c, &err) > 0) assert_true(c.head.used); /* closed */
+        weft__cursor_close(&c);
+        struct weft_counts again;
+        if (weft__trace_check(t, &again, &err) < 0) fail_msg("%s", err.text);
+        assert_memory_equal(&n, &again, sizeof n);
+        assert_int_equal(n.edges + n.inputs, SLOTS * ITEMS);
+        weft__trace_close(t);
+    }
 
     /* Interrupted between rename and remove: the sealed file counts. */
     put(dir, "streams", "junk", 4);
@@ -255,7 +266,7 @@ static void sealing_nothing(void **state) {
     assert_non_null(mkdtemp(dir));
     put(dir, "header", h.p, h.n);
     put(dir, "streams", "", 0);
-    seal(dir, WEFT_END_EXIT, 0, &n);
+    seal(dir, WEFT_END_EXIT, 0, 0, &n);
     struct weft_trace *t;
     if (weft__trace_open(dir, &t, &err) < 0) fail_msg("%s", err.text);
     if (weft__trace_check(t, &n, &err) < 0) fail_msg("%s", err.text);
