@@ -8,16 +8,7 @@
  * addresses differ between record and replay, so none may show.)
  *
  * tls.saved[1] points to the thread's array of levels, tls.saved[2] is not zero while the thread is to be cancelled. */
-#define CLOCK 0
-#define LIMIT 8
-#define OUTSIDE 18
-#define SELECTOR 19
-#define DEPTH 20
-#define RT_SP 24
-#define SELF 32
-#define SAVED 40
-#define LEVELS 48
-#define CANCEL 56
+#include "entry.h"
 
 /* struct level */
 #define LEVEL_SIZE 128
@@ -116,25 +107,11 @@ weft__trap_deliver:
         movq %rsp, %fs:SAVED(%r11)
         movq %fs:RT_SP(%r11), %rsp
         incl %fs:DEPTH(%r11)
-        pushq %rax
-        pushq %rcx
-        pushq %rdx
-        pushq %rsi
-        pushq %rdi
-        pushq %r8
-        pushq %r9
-        pushq %r10
+        SAVE
         movq %rcx, %rdi
         cld
         call weft__enter_trap
-        popq %r10
-        popq %r9
-        popq %r8
-        popq %rdi
-        popq %rsi
-        popq %rdx
-        popq %rcx
-        popq %rax
+        RESTORE
         movq __weft_tls@GOTTPOFF(%rip), %r11
         decl %fs:DEPTH(%r11)
         movq %fs:SAVED(%r11), %rsp

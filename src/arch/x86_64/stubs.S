@@ -7,18 +7,9 @@
  *
  * The CFI tells unwinders (gdb, C++ exceptions do not pass here) where the program's stack pointer was saved: on the
  * runtime's stack, at its very top, so that nested signal frames do not hide it. */
-#define CLOCK 0
-#define LIMIT 8
-#define ME 16
-#define OUTSIDE 18
-#define SELECTOR 19
-#define DEPTH 20
-#define RT_SP 24
-#define SELF 32
-#define SAVED 40
-#define OPERAND 112 /* saved[9], saved[10]: address and access of a miss */
+#include "entry.h"
+
 #define SCRATCH 0x50 /* a word of the thread control block that libc keeps for transactional memory: needs no base register */
-#define CANCEL 56 /* saved[2]: the thread is cancelled (cancel.c) */
 
         .text
 
@@ -37,14 +28,7 @@
         incl %fs:DEPTH(%r11)
 2:      pushq %fs:SCRATCH
         pushq %fs:SCRATCH
-        pushq %rax
-        pushq %rcx
-        pushq %rdx
-        pushq %rsi
-        pushq %rdi
-        pushq %r8
-        pushq %r9
-        pushq %r10
+        SAVE
         .if \operands
         movq %fs:OPERAND(%r11), %rdi
         movl %fs:OPERAND+8(%r11), %esi
@@ -52,14 +36,7 @@
         movq %rax, %rdx
         cld
         call \fn
-        popq %r10
-        popq %r9
-        popq %r8
-        popq %rdi
-        popq %rsi
-        popq %rdx
-        popq %rcx
-        popq %rax
+        RESTORE
         popq %fs:SCRATCH
         movq __weft_tls@GOTTPOFF(%rip), %r11
         decl %fs:DEPTH(%r11)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* For the assembly files: offsets in __weft_tls (struct weft_tls in weft/abi.h), and what a way into C must save. */
+#define CLOCK 0
+#define LIMIT 8
+#define ME 16
+#define OUTSIDE 18
+#define SELECTOR 19
+#define DEPTH 20
+#define RT_SP 24
+#define SELF 32
+#define SAVED 40
+#define LEVELS 48   /* saved[1]: the thread's array of levels (signal.c) */
+#define CANCEL 56   /* saved[2]: the thread is cancelled (cancel.c) */
+#define OPERAND 112 /* saved[9], saved[10]: address and access of a miss */
+
+/* The general registers that a C function may change, but r11. */
+.macro SAVE
+        pushq %rax
+        pushq %rcx
+        pushq %rdx
+        pushq %rsi
+        pushq %rdi
+        pushq %r8
+        pushq %r9
+        pushq %r10
+.endm
+.macro RESTORE
+        popq %r10
+        popq %r9
+        popq %r8
+        popq %rdi
+        popq %rsi
+        popq %rdx
+        popq %rcx
+        popq %rax
+.endm
