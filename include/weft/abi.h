@@ -74,6 +74,10 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
 #define WEFT_ACC_WRITE 0x01000000u
 #define WEFT_ACC_ATOMIC 0x02000000u
 
+/* __weft_serial_begin, __weft_serial_end: calls with the same object are ordered among each other. Small numbers stand for
+ * groups of libc functions with a common state (hidden_state in the pass); this one the runtime itself uses too. */
+#define WEFT_SERIAL_MESSAGES 1 /* texts of errors, and the locale they depend on */
+
 /* ---- launcher and runtime -----------------------------------------------------------------------------------------
  * `weft record` and `weft replay` start the program with a memory file at descriptor WEFT_CONTROL_FD and the environment
  * variable WEFT_RT=1 (first in the environment; the runtime removes it). The file starts with struct weft_control; in

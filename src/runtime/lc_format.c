@@ -2,116 +2,66 @@
 /* printf and scanf: formats say what memory of the program is read and written. Both for narrow and for wide formats; `w` is
  * the size of a format's characters.
  *
- * printf: the strings among the arguments are taken as a group with the format; then the text is made in a buffer of our
- * own, in one go, and only then written to the stream, which may have to go to the kernel in the middle.
+ * printf: libc gets a copy of the format and of all that it leads to (format.c); the text is made in a buffer of our own, and
+ * only then written: to the stream, which may have to go to the kernel in the middle, or to the program's memory.
  *
- * scanf: the thread may be outside, in read(), between two conversions. So libc gets a format and targets of our own, and
- * what it has converted is copied to the program's targets afterwards: strings through the `m` modifier, since their length
- * is not known before; characters with %n around them, since at the end of the file there may be fewer. */
+ * scanf: the thread may be outside, in read(), between two conversions, and libc allocates. So libc gets a format and
+ * targets of our own, and from sscanf a copy of the string; what it has converted is copied to the program's targets
+ * afterwards: strings through the `m` modifier, since their length is not known before; characters with %n around them, since
+ * at the end of the file there may be fewer. Numbered arguments are looked up here, so libc sees none. */
+#include "format.h"
 #include "lc_stdio.h"
 #include "va.h"
-
-static unsigned at(const void *f, int w, size_t i) {
-    return w == 1 ? ((const unsigned char *)f)[i] : ((const unsigned *)f)[i];
-}
-static int digit(unsigned c) { return c >= '0' && c <= '9'; }
+#include <string.h>
 
 /* ---- printf */
 
-void weft__t_take_begin(void);
-void weft__t_take_range(const void *p, size_t n, int write);
-void weft__t_take_strn(const void *s, size_t n, int width);
-void weft__t_take_end(void);
-static void group_str(const void *s, size_t max, int width) {
-    weft__on_rt((void *)weft__t_take_strn, s, max, (long)width);
-}
-
-static void group_format(const void *f, int w, va_list ap) {
-    group_str(f, SIZE_MAX, w);
-    for (size_t i = 0; at(f, w, i); i++) {
-        if (at(f, w, i) != '%') continue;
-        i++;
-        long prec = -1;
-        int len = 0; /* -1: short, 1: long, 2: long long/size, 3: long double */
-        for (unsigned c; (c = at(f, w, i)) && (c == '-' || c == '+' || c == ' ' || c == '#' || c == '0' || c == '\'' || c == 'I');)
-            i++;
-        if (at(f, w, i) == '*') {
-            (void)va_arg(ap, int);
-            i++;
-        } else
-            while (digit(at(f, w, i))) i++;
-        if (at(f, w, i) == '$') return; /* positions: not followed; the strings are read as they are */
-        if (at(f, w, i) == '.') {
-            i++;
-            prec = 0;
-            if (at(f, w, i) == '*') {
-                prec = va_arg(ap, int);
-                i++;
-            } else
-                while (digit(at(f, w, i))) prec = prec * 10 + (long)(at(f, w, i++) - '0');
-        }
-        for (;; i++) {
-            unsigned c = at(f, w, i);
-            if (c == 'l')
-                len++;
-            else if (c == 'j' || c == 'z' || c == 't' || c == 'q' || c == 'Z')
-                len = 2;
-            else if (c == 'L')
-                len = 3;
-            else if (c == 'h')
-                len--;
-            else
-                break;
-        }
-        switch (at(f, w, i)) {
-        case 'd': case 'i': case 'o': case 'u': case 'x': case 'X': case 'c': case 'C':
-            if (len > 0)
-                (void)va_arg(ap, long);
-            else
-                (void)va_arg(ap, int);
-            break;
-        case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
-            if (len == 3)
-                (void)va_arg(ap, long double);
-            else
-                (void)va_arg(ap, double);
-            break;
-        case 's': case 'S': {
-            const void *s = va_arg(ap, const void *);
-            int wide = len > 0 || at(f, w, i) == 'S';
-            /* The precision counts what is written: a wide format's narrow strings may have several bytes for each. */
-            size_t max = prec < 0 ? SIZE_MAX : w == 4 && !wide ? (size_t)prec * 16 : (size_t)prec;
-            group_str(s, max, wide ? 4 : 1);
-            break;
-        }
-        case 'n':
-            weft__on_rt((void *)weft__t_take_range, va_arg(ap, void *), len > 0 ? 8L : len == 0 ? 4L : len == -1 ? 2L : 1L, 1L);
-            break;
-        case 'p': (void)va_arg(ap, void *); break;
-        case 0: return;
-        default: break; /* %% and %m */
-        }
+static int writable(const void *p) {
+    char *line = NULL;
+    size_t room = 0;
+    int w = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && getline(&line, &room, maps) > 0) {
+        char *e;
+        unsigned long from = strtoul(line, &e, 16), to = strtoul(e + 1, &e, 16);
+        if ((uintptr_t)p >= from && (uintptr_t)p < to) w = e[2] == 'w';
     }
+    free(line);
+    if (maps) fclose(maps);
+    return w;
 }
 
-WEFT_HIDDEN void weft__take_format(const void *fmt, int w, va_list ap) {
-    va_list copy;
-    va_copy(copy, ap);
-    weft__on_rt((void *)weft__t_take_begin);
-    group_format(fmt, w, copy);
-    weft__on_rt((void *)weft__t_take_end);
-    va_end(copy);
+size_t weft__t_take_format(struct weft_args *a);
+WEFT_HIDDEN int weft__print_begin(struct weft_print *p, int chk, const void *fmt, int w, va_list ap) {
+    p->error = errno;
+    p->chk = chk > 0 ? chk : -1;
+    p->a = (struct weft_args){.given = fmt, .width = w, .buf = p->small, .room = sizeof p->small};
+    __builtin_memcpy(&p->a.list, ap, sizeof p->a.list);
+    while ((p->a.room = (size_t)weft__on_rt((void *)weft__t_take_format, &p->a))) { /* more than there is */
+        if (p->a.buf != p->small) free(p->a.buf);
+        if (!(p->a.buf = malloc(p->a.room))) return 0;
+    }
+    /* Fortified functions end the program at a %n, unless the format is in memory that cannot be written to; its copy is. */
+    if (p->chk > 0 && p->a.counts && !writable(fmt)) p->chk = -1;
+    return 1;
+}
+WEFT_HIDDEN void weft__print_args(struct weft_print *p, va_list ap) {
+    weft__va_words(ap, p->a.area);
+    errno = p->error; /* for %m */
+}
+WEFT_HIDDEN void weft__print_end(struct weft_print *p, int done) {
+    for (struct weft_count *c = p->a.counts; done && c; c = c->next) weft__io_put(c->to, &c->value, c->n);
+    if (p->a.buf != p->small) free(p->a.buf);
 }
 
-/* The text in `small`, which has SMALL bytes, or allocated; NULL: an error of the format, or no memory. */
-WEFT_HIDDEN char *weft__text(int chk, const char *fmt, va_list ap, char *small, int *length) {
+WEFT_HIDDEN char *weft__text(struct weft_print *p, char *small, int *length) {
     char *b = small;
-    for (size_t room = SMALL;;) { /* allocating may tick: what was taken is taken again, and may be longer by then */
-        va_list again;
-        va_copy(again, ap);
-        weft__take_format(fmt, 1, ap);
-        int r = chk < 0 ? REAL(vsnprintf)(b, room, fmt, again) : REAL(__vsnprintf_chk)(b, room, chk, room, fmt, again);
-        va_end(again);
+    for (size_t room = SMALL;;) {
+        va_list ap;
+        if (p->a.message) messages(1);
+        weft__print_args(p, ap);
+        int r = p->chk < 0 ? REAL(vsnprintf)(b, room, p->a.fmt, ap) : REAL(__vsnprintf_chk)(b, room, p->chk, room, p->a.fmt, ap);
+        if (p->a.message) messages(0);
         if (r >= 0 && (size_t)r < room) {
             *length = r;
             return b;
@@ -125,109 +75,128 @@ WEFT_HIDDEN char *weft__text(int chk, const char *fmt, va_list ap, char *small, 
 WEFT_HIDDEN int weft__print(FILE *f, int chk, const char *fmt, va_list ap) {
     if (!ordered()) return chk < 0 ? REAL(vfprintf)(f, fmt, ap) : REAL(__vfprintf_chk)(f, chk, fmt, ap);
     BEGIN(f);
-    char small[SMALL];
-    int r;
-    char *b = weft__text(chk, fmt, ap, small, &r);
-    if (b) {
-        weft__stream_touch(f);
-        if (r ? REAL(fwrite)(b, 1, (size_t)r, f) != (size_t)r : REAL(fputs)("", f) < 0) r = -1;
-        if (b != small) free(b);
-    } else /* libc writes as far as it comes */
-        r = chk < 0 ? REAL(vfprintf)(f, fmt, ap) : REAL(__vfprintf_chk)(f, chk, fmt, ap);
+    struct weft_print p;
+    char small[SMALL], *b;
+    int r = -1;
+    if (weft__print_begin(&p, chk, fmt, 1, ap)) {
+        if ((b = weft__text(&p, small, &r))) {
+            weft__stream_touch(f);
+            if (r ? REAL(fwrite)(b, 1, (size_t)r, f) != (size_t)r : REAL(fputs)("", f) < 0) r = -1;
+            if (b != small) free(b);
+        } else { /* libc writes as far as it comes */
+            va_list own;
+            weft__print_args(&p, own);
+            r = p.chk < 0 ? REAL(vfprintf)(f, p.a.fmt, own) : REAL(__vfprintf_chk)(f, p.chk, p.a.fmt, own);
+        }
+        weft__print_end(&p, b != NULL);
+    }
     END(f);
     return r;
 }
 
 /* ---- scanf */
 
-#define TARGETS 32
-#define LENGTH 512
 struct target {
-    enum { BYTES, STRING, WIDE_STRING, CHARS, WIDE_CHARS, COUNT, DIRECT } kind;
+    enum { BYTES, STRING, WIDE_STRING, CHARS, WIDE_CHARS, MULTIBYTE, COUNT } kind;
     void *to;
-    size_t n; /* BYTES: size; CHARS, WIDE_CHARS: room */
+    size_t n; /* BYTES, COUNT: size; of the characters: how many there may be */
     union {
-        char bytes[16];
+        _Alignas(16) char bytes[16];
+        long count; /* -1: libc did not come here */
         void *p;
     } own;
     int from, till; /* CHARS: %n before and after */
 };
+/* One block of memory with all that libc gets. */
 struct plan {
-    size_t n, targets, args;
-    struct target target[TARGETS];
-    void *arg[3 * TARGETS];
-    union {
-        char narrow[LENGTH];
-        wchar_t wide[LENGTH];
-    } fmt;
+    size_t targets, args, n;
+    struct target *target;
+    void **arg;
+    void *fmt;
+    int w;
 };
-static void emit(struct plan *s, int w, unsigned c) {
-    if (s->n >= LENGTH) return;
-    if (w == 1)
-        s->fmt.narrow[s->n++] = (char)c;
+static void emit(struct plan *s, unsigned c) {
+    if (s->w == 1)
+        ((char *)s->fmt)[s->n++] = (char)c;
     else
-        s->fmt.wide[s->n++] = (wchar_t)c;
+        ((wchar_t *)s->fmt)[s->n++] = (wchar_t)c;
 }
-static void copy(struct plan *s, const void *f, int w, size_t from, size_t to) {
-    for (; from < to; from++) emit(s, w, at(f, w, from));
+static void emit_text(struct plan *s, const char *text) {
+    while (*text) emit(s, (unsigned char)*text++);
+}
+static void copy(struct plan *s, const struct format *f, size_t from, size_t to) {
+    for (; from < to; from++) emit(s, format_at(f, from));
+}
+static void discard(struct plan *s) {
+    for (size_t i = 0; i < s->targets; i++)
+        if (s->target[i].kind != BYTES && s->target[i].kind != COUNT) free(s->target[i].own.p);
+    free(s);
 }
 
-/* 0: not for us (positions, too long); libc gets what the program gave. `old`: %as is a string that is allocated. */
-static int make_plan(struct plan *s, const void *f, int w, va_list ap, int old) {
-    s->n = s->targets = s->args = 0;
+static struct plan *new_plan(const struct format *f) {
+    size_t most = 0;
+    for (size_t i = 0; i < f->n; i++) most += format_at(f, i) == '%';
+    /* A conversion grows by "%n%n" and an 'm' or 'l' at the most. */
+    size_t length = f->n + 5 * most + 1;
+    struct plan *s = malloc(sizeof *s + 16 + most * (sizeof *s->target + 3 * sizeof *s->arg) + length * (size_t)f->width);
+    if (!s) return NULL;
+    *s = (struct plan){.w = f->width};
+    s->target = (struct target *)(((uintptr_t)(s + 1) + 15) & ~15ul);
+    s->arg = (void **)(s->target + most);
+    s->fmt = s->arg + 3 * most;
+    return s;
+}
+
+/* The format is ours. `old`: %as is a string that is allocated. NULL: no memory. */
+static struct plan *make_plan(const struct format *f, va_list ap, int old) {
+    struct plan *s = new_plan(f);
+    struct weft__va first;
+    if (!s) return NULL;
+    __builtin_memcpy(&first, ap, sizeof first);
     size_t i = 0;
-    for (unsigned c; (c = at(f, w, i)); i++) {
+    for (unsigned c; (c = format_at(f, i)); i++) {
         if (c != '%') {
-            emit(s, w, c);
+            emit(s, c);
             continue;
         }
-        size_t start = i++, mods, conv;
+        i++;
+        long position = format_position(f, &i);
+        size_t start = i, mods, conv;
         int quiet = 0, len = 0, m = 0;
-        size_t width = 0;
-        for (; (c = at(f, w, i)) == '*' || c == '\'' || c == 'I'; i++) quiet |= c == '*';
-        for (; digit(at(f, w, i)); i++) width = width * 10 + at(f, w, i) - '0';
-        if (at(f, w, i) == '$') return 0;
+        for (; (c = format_at(f, i)) == '*' || c == '\'' || c == 'I'; i++) quiet |= c == '*';
+        size_t width = (size_t)format_number(f, &i);
         for (mods = i;; i++) {
-            c = at(f, w, i);
-            unsigned next = c ? at(f, w, i + 1) : 0;
-            if (c == 'l')
-                len++;
-            else if (c == 'h')
-                len--;
-            else if (c == 'j' || c == 'z' || c == 't' || c == 'q' || c == 'Z' || c == 'L')
-                len = 2;
-            else if (c == 'm' || (old && c == 'a' && (next == 's' || next == 'S' || next == '[')))
+            c = format_at(f, i);
+            unsigned next = format_at(f, i + 1);
+            if (c == 'm' || (old && c == 'a' && (next == 's' || next == 'S' || next == '[')))
                 m = 1;
-            else
+            else if (!format_length(c, &len))
                 break;
         }
         conv = i;
-        if (!c) {
-            copy(s, f, w, start, i);
-            break;
-        }
+        int string = c == 's' || c == 'S' || c == '[', wide = len > 0 || c == 'S' || c == 'C';
         if (c == '[') {
             i++;
-            if (at(f, w, i) == '^') i++;
-            if (at(f, w, i) == ']') i++;
-            while (at(f, w, i) && at(f, w, i) != ']') i++;
-            if (!at(f, w, i)) return 0;
+            if (format_at(f, i) == '^') i++;
+            if (format_at(f, i) == ']') i++;
+            while (format_at(f, i) && format_at(f, i) != ']') i++;
+            if (!format_at(f, i)) c = 0; /* libc stops here */
         }
-        if (c == '%' || quiet) {
-            copy(s, f, w, start, i + 1);
+        if (c == '%' || quiet || !c) {
+            emit(s, '%');
+            copy(s, f, start, c ? i + 1 : i);
+            if (!c) break;
             continue;
         }
-        if (s->targets == TARGETS) return 0;
         struct target *t = &s->target[s->targets];
         *t = (struct target){.kind = BYTES, .n = 8, .from = -1, .till = -1};
-        int string = c == 's' || c == 'S' || c == '[', wide = len > 0 || c == 'S' || c == 'C';
         void *own = &t->own;
         switch (c) {
-        case 'n': t->kind = COUNT; __attribute__((fallthrough));
-        case 'd': case 'i': case 'o': case 'u': case 'x': case 'X':
-            t->n = len > 0 ? 8 : len == 0 ? 4 : len == -1 ? 2 : 1;
-            if (c == 'n') __builtin_memset(t->own.bytes, 0xff, 8);
-            break;
+        case 'n':
+            t->kind = COUNT;
+            t->own.count = -1;
+            __attribute__((fallthrough));
+        case 'd': case 'i': case 'o': case 'u': case 'x': case 'X': case 'b': case 'B': t->n = format_int_size(len); break;
         case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
             t->n = len >= 2 ? 10 : len == 1 ? 8 : 4;
             break;
@@ -237,37 +206,51 @@ static int make_plan(struct plan *s, const void *f, int w, va_list ap, int old) 
             break;
         case 'c': case 'C':
             if (m) break;
-            t->kind = wide ? WIDE_CHARS : w == 1 ? CHARS : DIRECT; /* of a wide stream: some bytes for each, nobody counts */
+            /* From a wide stream nobody says how many bytes there were: so they are made of the characters here. */
+            t->kind = wide ? WIDE_CHARS : s->w == 1 ? CHARS : MULTIBYTE;
             t->n = width ? width : 1;
-            if (t->kind != DIRECT) {
-                if (!(own = t->own.p = malloc(t->n * 4))) return 0;
-                if (wide) __builtin_memset(own, 0xff, t->n * 4);
+            size_t bytes = t->n * (sizeof(wchar_t) + (t->kind == MULTIBYTE ? 16 : 0)); /* MB_LEN_MAX */
+            if (!(own = t->own.p = malloc(bytes))) {
+                discard(s);
+                return NULL;
             }
+            __builtin_memset(own, 0xff, bytes);
             break;
         default: /* libc stops here */
-            copy(s, f, w, start, i + 1);
+            emit(s, '%');
+            copy(s, f, start, i + 1);
             goto done;
         }
         s->targets++;
-        t->to = va_arg(ap, void *);
+        if (position) {
+            struct weft__va v = first;
+            while (--position) weft__va_word(&v);
+            t->to = (void *)weft__va_word(&v);
+        } else
+            t->to = va_arg(ap, void *);
         if (t->kind == CHARS) {
-            emit(s, w, '%'), emit(s, w, 'n');
+            emit_text(s, "%n");
             s->arg[s->args++] = &t->from;
         }
-        copy(s, f, w, start, mods);
-        if (string && !m) emit(s, w, 'm');
-        copy(s, f, w, mods, conv);
-        copy(s, f, w, conv, i + 1);
-        s->arg[s->args++] = t->kind == DIRECT ? t->to : own;
+        emit(s, '%');
+        copy(s, f, start, mods);
+        if (t->kind == COUNT)
+            emit(s, 'l');
+        else {
+            if (string && !m) emit(s, 'm');
+            if (t->kind == MULTIBYTE) emit(s, 'l');
+            copy(s, f, mods, conv);
+        }
+        copy(s, f, conv, i + 1);
+        s->arg[s->args++] = own;
         if (t->kind == CHARS) {
-            emit(s, w, '%'), emit(s, w, 'n');
+            emit_text(s, "%n");
             s->arg[s->args++] = &t->till;
         }
     }
 done:
-    if (s->n >= LENGTH) return 0;
-    emit(s, w, 0);
-    return 1;
+    emit(s, 0);
+    return s;
 }
 
 /* What the first r conversions gave goes to the program, in the order of the format. */
@@ -276,8 +259,7 @@ static void deliver(struct plan *s, int r) {
         struct target *t = &s->target[i];
         size_t n = 0;
         if (t->kind == COUNT) {
-            long long unset = -1;
-            if (__builtin_memcmp(t->own.bytes, &unset, t->n)) weft__io_put(t->to, t->own.bytes, t->n);
+            if (t->own.count >= 0) weft__io_put(t->to, t->own.bytes, t->n);
             continue;
         }
         if (r-- > 0) switch (t->kind) {
@@ -295,32 +277,53 @@ static void deliver(struct plan *s, int r) {
                 while (n < t->n && ((wchar_t *)t->own.p)[n] != -1) n++;
                 weft__io_put(t->to, t->own.p, n * 4);
                 break;
+            case MULTIBYTE: {
+                const wchar_t *c = t->own.p;
+                char *bytes = (char *)t->own.p + t->n * sizeof *c;
+                mbstate_t state;
+                __builtin_memset(&state, 0, sizeof state);
+                for (size_t k = 0, m; k < t->n && c[k] != -1 && (m = wcrtomb(bytes + n, c[k], &state)) != (size_t)-1; k++) n += m;
+                weft__io_put(t->to, bytes, n);
+                break;
+            }
             default: break;
             }
     }
 }
-static void discard(struct plan *s) {
-    for (size_t i = 0; i < s->targets; i++)
-        if (s->target[i].kind != BYTES && s->target[i].kind != COUNT && s->target[i].kind != DIRECT) free(s->target[i].own.p);
-}
 
+/* from: a stream, or the copy of a string. */
+static int scan(void *from, int stream, const void *fmt, va_list ap, int w, weft_scan_fn *real, int old) {
+    _Alignas(16) char small[512];
+    va_list given, own;
+    int r = EOF;
+    struct format f = {weft__copy_of(fmt, w, small, sizeof small), 0, w};
+    if (!f.f) return EOF;
+    f.n = w == 1 ? strlen(f.f) : wcslen(f.f);
+    va_copy(given, ap);
+    struct plan *s = make_plan(&f, given, old);
+    va_end(given);
+    if (s) {
+        weft__va_words(own, s->arg);
+        if (stream) weft__stream_touch(from);
+        r = real(from, s->fmt, own);
+        deliver(s, r);
+        discard(s);
+    }
+    if (f.f != small) free((void *)f.f);
+    return r;
+}
 WEFT_HIDDEN int weft__scan(FILE *f, const void *fmt, va_list ap, int w, weft_scan_fn *real, int old) {
     if (!ordered()) return real(f, fmt, ap);
     BEGIN_INPUT(f, 0);
-    struct plan s;
-    va_list given, own;
-    va_copy(given, ap);
-    weft__io_take_str(fmt, SIZE_MAX, w);
-    int r;
-    if (make_plan(&s, fmt, w, given, old)) {
-        weft__va_pointers(own, s.arg);
-        weft__stream_touch(f);
-        r = real(f, &s.fmt, own);
-        deliver(&s, r);
-    } else
-        r = real(f, fmt, ap);
-    discard(&s);
-    va_end(given);
+    int r = scan(f, 1, fmt, ap, w, real, old);
     END_INPUT(f);
+    return r;
+}
+WEFT_HIDDEN int weft__scan_string(const void *s, const void *fmt, va_list ap, int w, weft_scan_fn *real, int old) {
+    if (!inside()) return real((void *)s, fmt, ap);
+    _Alignas(16) char small[1024];
+    void *own = weft__copy_of(s, w, small, sizeof small);
+    int r = own ? scan(own, 0, fmt, ap, w, real, old) : EOF;
+    if (own != small) free(own);
     return r;
 }

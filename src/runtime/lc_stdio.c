@@ -2,7 +2,6 @@
 /* The stream functions of stdio.h for bytes: wrappers as lc_streams.c describes. fileno has none: it never waits for the
  * stream's lock, so it must not here; the number it gives changes with freopen only. */
 #include "lc_stdio.h"
-#include "va.h"
 #include <err.h>
 #include <error.h>
 #include <string.h>
@@ -21,39 +20,33 @@ WEFT_API int __vfprintf_chk(FILE *f, int chk, const char *fmt, va_list ap) { ret
 
 /* No stream of the program, but memory of it. */
 static int print_fd(int fd, int chk, const char *fmt, va_list ap) {
-    char small[SMALL];
+    struct weft_print p;
+    char small[SMALL], *b;
     int n, done = 0;
-    char *b = weft__text(chk, fmt, ap, small, &n);
-    if (!b) return chk < 0 ? REAL(vdprintf)(fd, fmt, ap) : REAL(__vdprintf_chk)(fd, chk, fmt, ap);
-    for (ssize_t r; done < n && (r = write(fd, b + done, (size_t)(n - done))) >= 0;) done += (int)r;
-    if (b != small) free(b);
+    if (!weft__print_begin(&p, chk, fmt, 1, ap)) return -1;
+    if ((b = weft__text(&p, small, &n))) {
+        for (ssize_t r; done < n && (r = write(fd, b + done, (size_t)(n - done))) >= 0;) done += (int)r;
+        if (b != small) free(b);
+    } else {
+        va_list own;
+        weft__print_args(&p, own);
+        done = n = p.chk < 0 ? REAL(vdprintf)(fd, p.a.fmt, own) : REAL(__vdprintf_chk)(fd, p.chk, p.a.fmt, own);
+    }
+    weft__print_end(&p, b != NULL);
     return done < n ? -1 : n;
 }
 WEFT_API int vdprintf(int fd, const char *fmt, va_list ap) {
-    return ordered() ? print_fd(fd, -1, fmt, ap) : REAL(vdprintf)(fd, fmt, ap);
+    return inside() ? print_fd(fd, -1, fmt, ap) : REAL(vdprintf)(fd, fmt, ap);
 }
 WEFT_API int __vdprintf_chk(int fd, int chk, const char *fmt, va_list ap) {
-    return ordered() ? print_fd(fd, chk, fmt, ap) : REAL(__vdprintf_chk)(fd, chk, fmt, ap);
+    return inside() ? print_fd(fd, chk, fmt, ap) : REAL(__vdprintf_chk)(fd, chk, fmt, ap);
 }
 WEFT_API int dprintf(int fd, const char *fmt, ...) { VARARGS(vdprintf(fd, fmt, ap)); }
 WEFT_API int __dprintf_chk(int fd, int chk, const char *fmt, ...) { VARARGS(__vdprintf_chk(fd, chk, fmt, ap)); }
 
-#define SCANS(prefix, old)                                                                                             \
-    SYMBOL(int, prefix##scanf, (const char *fmt, ...)) {                                                               \
-        VARARGS(weft__scan(stdin, fmt, ap, 1, REAL(prefix##vfscanf), old));                                            \
-    }                                                                                                                  \
-    SYMBOL(int, prefix##fscanf, (FILE * f, const char *fmt, ...)) {                                                    \
-        VARARGS(weft__scan(f, fmt, ap, 1, REAL(prefix##vfscanf), old));                                                \
-    }                                                                                                                  \
-    SYMBOL(int, prefix##vscanf, (const char *fmt, va_list ap)) {                                                       \
-        return weft__scan(stdin, fmt, ap, 1, REAL(prefix##vfscanf), old);                                              \
-    }                                                                                                                  \
-    SYMBOL(int, prefix##vfscanf, (FILE * f, const char *fmt, va_list ap)) {                                            \
-        return weft__scan(f, fmt, ap, 1, REAL(prefix##vfscanf), old);                                                  \
-    }
-SCANS(, 1)
-SCANS(__isoc99_, 0)
-SCANS(__isoc23_, 0)
+SCANS(, , char, 1)
+SCANS(__isoc99_, , char, 0)
+SCANS(__isoc23_, , char, 0)
 
 /* ---- characters, positions, states */
 
@@ -150,21 +143,10 @@ BUFFERING(void, setlinebuf, (FILE * f), (f), ) }
 
 /* ---- strings and blocks out */
 
-/* A copy of s that is ours, in `small` or allocated; NULL: no memory. */
-static char *copy_of(const char *s, char *small) {
-    for (size_t room = SMALL;; room *= 4) {
-        char *b = room == SMALL ? small : malloc(room);
-        if (!b) return NULL;
-        weft__io_take_str(s, room, 1); /* after malloc, which may tick */
-        for (size_t n = 0; n < room; n++)
-            if (!(b[n] = s[n])) return b;
-        if (b != small) free(b);
-    }
-}
 static int put_string(const char *s, FILE *f, int (*real)(const char *, FILE *), int (*line)(const char *)) {
     char small[SMALL], *b;
     BEGIN(f);
-    if (!(b = copy_of(s, small))) b = (char *)s;
+    if (!(b = weft__copy_of(s, 1, small, SMALL))) b = (char *)s;
     weft__stream_touch(f);
     int r = real ? real(b, f) : line(b);
     if (b != small && b != s) free(b);
@@ -232,32 +214,7 @@ WEFT_API size_t fread_unlocked(void *p, size_t size, size_t n, FILE *f) {
 FREAD_CHK(__fread_chk)
 FREAD_CHK(__fread_unlocked_chk)
 
-/* chk: libc stops the program if the line is longer than room. */
-static char *get_line(char *s, size_t room, int n, FILE *f, int chk) {
-    if (n <= 1) return chk ? REAL(__fgets_chk)(s, room, n, f) : REAL(fgets)(s, n, f);
-    BUFFER((size_t)n);
-    if (!buf_) return REAL(fgets)(s, n, f);
-    BEGIN_INPUT(f, 0);
-    char *r = chk ? REAL(__fgets_chk)(buf_, room, n, f) : REAL(fgets)(buf_, n, f);
-    if (r) {
-        size_t k = 0;
-        while (buf_[k]) k++;
-        weft__io_put(s, buf_, k + 1);
-    }
-    END_INPUT(f);
-    UNBUFFER;
-    return r ? s : NULL;
-}
-WEFT_API char *fgets(char *s, int n, FILE *f) { return ordered() ? get_line(s, 0, n, f, 0) : REAL(fgets)(s, n, f); }
-WEFT_API char *fgets_unlocked(char *s, int n, FILE *f) {
-    return ordered() ? get_line(s, 0, n, f, 0) : REAL(fgets_unlocked)(s, n, f);
-}
-WEFT_API char *__fgets_chk(char *s, size_t room, int n, FILE *f) {
-    return ordered() ? get_line(s, room, n, f, 1) : REAL(__fgets_chk)(s, room, n, f);
-}
-WEFT_API char *__fgets_unlocked_chk(char *s, size_t room, int n, FILE *f) {
-    return ordered() ? get_line(s, room, n, f, 1) : REAL(__fgets_unlocked_chk)(s, room, n, f);
-}
+LINES(char, fgets)
 SYMBOL(char *, gets, (char *s)) {
     if (!ordered()) return REAL(gets)(s);
     char *own = NULL;
@@ -313,9 +270,11 @@ WEFT_API ssize_t getline(char **line, size_t *cap, FILE *f) { return getdelim(li
         char small[SMALL];                                                                                             \
         int o = ordered(), e = errno;                                                                                  \
         long was = o ? weft__stream_begin(stderr) : 0;                                                                 \
-        if (o && s && !(s = copy_of(s, small))) s = given;                                                             \
+        if (o && s && !(s = weft__copy_of(s, 1, small, SMALL))) s = given;                                             \
+        if (o) messages(1);                                                                                            \
         errno = e;                                                                                                     \
         REAL(name) args;                                                                                               \
+        if (o) messages(0);                                                                                            \
         if (s != small && s != given) free((char *)s);                                                                 \
         if (o) weft__stream_end(stderr, was);                                                                          \
     }
@@ -327,19 +286,17 @@ MESSAGE(psignal, (int sig, const char *s), (sig, s))
             REAL(name)(fmt, ap);                                                                                       \
             return;                                                                                                    \
         }                                                                                                              \
-        char small[SMALL], *b;                                                                                         \
-        int n, e = errno;                                                                                              \
+        struct weft_print p;                                                                                           \
         va_list own;                                                                                                   \
         BEGIN(stderr);                                                                                                 \
-        b = weft__text(-1, fmt, ap, small, &n);                                                                        \
-        errno = e;                                                                                                     \
-        if (b) {                                                                                                       \
-            void *arg[1] = {b};                                                                                        \
-            weft__va_pointers(own, arg);                                                                               \
-            REAL(name)("%s", own);                                                                                     \
-            if (b != small) free(b);                                                                                   \
-        } else                                                                                                         \
-            REAL(name)(fmt, ap);                                                                                       \
+        if (weft__print_begin(&p, -1, fmt, 1, ap)) {                                                                   \
+            weft__print_args(&p, own);                                                                                 \
+            messages(1);                                                                                               \
+            errno = p.error;                                                                                           \
+            REAL(name)(p.a.fmt, own);                                                                                  \
+            messages(0);                                                                                               \
+            weft__print_end(&p, 1);                                                                                    \
+        }                                                                                                              \
         END(stderr);                                                                                                   \
     }
 WARNING(vwarn)
@@ -398,7 +355,12 @@ static void complain(int status, int e, const char *file, unsigned line, int loc
         vfprintf(stderr, fmt, ap);
         error_message_count++;
         char text[1024];
-        if (e) fprintf(stderr, ": %s", strerror_r(e, text, sizeof text));
+        if (e) {
+            if (o) messages(1);
+            const char *s = strerror_r(e, text, sizeof text);
+            if (o) messages(0);
+            fprintf(stderr, ": %s", s);
+        }
         fputc('\n', stderr);
         fflush(stderr);
     }

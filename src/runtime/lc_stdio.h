@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #endif
 #define __NO_INLINE__ 1 /* no inline versions from the headers: they are defined here */
+#include "format.h"
 #include "runtime.h"
 #include <errno.h>
 #include <locale.h>
@@ -24,6 +25,10 @@ long weft__on_rt(void *fn, ...);
 
 /* ---- libc's own versions: X(result, name, parameters) */
 #define WEFT_STDIO_REALS(X)                                                                                            \
+    X(int, vsprintf, (char *, const char *, va_list))                                                                  \
+    X(int, __vsprintf_chk, (char *, int, size_t, const char *, va_list))                                               \
+    X(int, vasprintf, (char **, const char *, va_list))                                                                \
+    X(int, __vasprintf_chk, (char **, int, const char *, va_list))                                                     \
     X(int, vsnprintf, (char *, size_t, const char *, va_list))                                                         \
     X(int, __vsnprintf_chk, (char *, size_t, int, size_t, const char *, va_list))                                      \
     X(int, vfprintf, (FILE *, const char *, va_list))                                                                  \
@@ -34,12 +39,18 @@ long weft__on_rt(void *fn, ...);
     X(int, __vswprintf_chk, (wchar_t *, size_t, int, size_t, const wchar_t *, va_list))                                \
     X(int, vfwprintf, (FILE *, const wchar_t *, va_list))                                                              \
     X(int, __vfwprintf_chk, (FILE *, int, const wchar_t *, va_list))                                                   \
-    X(int, vfscanf, (FILE *, const void *, va_list))                                                                   \
-    X(int, __isoc99_vfscanf, (FILE *, const void *, va_list))                                                          \
-    X(int, __isoc23_vfscanf, (FILE *, const void *, va_list))                                                          \
-    X(int, vfwscanf, (FILE *, const void *, va_list))                                                                  \
-    X(int, __isoc99_vfwscanf, (FILE *, const void *, va_list))                                                         \
-    X(int, __isoc23_vfwscanf, (FILE *, const void *, va_list))                                                         \
+    X(int, vfscanf, (void *, const void *, va_list))                                                                   \
+    X(int, __isoc99_vfscanf, (void *, const void *, va_list))                                                          \
+    X(int, __isoc23_vfscanf, (void *, const void *, va_list))                                                          \
+    X(int, vfwscanf, (void *, const void *, va_list))                                                                  \
+    X(int, __isoc99_vfwscanf, (void *, const void *, va_list))                                                         \
+    X(int, __isoc23_vfwscanf, (void *, const void *, va_list))                                                         \
+    X(int, vsscanf, (void *, const void *, va_list))                                                                   \
+    X(int, __isoc99_vsscanf, (void *, const void *, va_list))                                                          \
+    X(int, __isoc23_vsscanf, (void *, const void *, va_list))                                                          \
+    X(int, vswscanf, (void *, const void *, va_list))                                                                  \
+    X(int, __isoc99_vswscanf, (void *, const void *, va_list))                                                         \
+    X(int, __isoc23_vswscanf, (void *, const void *, va_list))                                                         \
     X(int, fputs, (const char *, FILE *))                                                                              \
     X(int, fputs_unlocked, (const char *, FILE *))                                                                     \
     X(int, puts, (const char *))                                                                                       \
@@ -168,6 +179,8 @@ extern WEFT_HIDDEN int weft__threaded;
 static inline int ordered(void) {
     return weft__mode != WEFT_NATIVE && weft__threaded && __weft_tls.self && !__weft_tls.depth;
 }
+/* For what touches memory of the program only: foreign code goes on outside, and races there are its own. */
+static inline int inside(void) { return ordered() && !__weft_tls.outside; }
 /* Bits of FILE._flags. */
 #define UNBUFFERED 0x0002
 #define LINKED 0x0080 /* on libc's list, so that fflush(NULL) is for it */
@@ -188,6 +201,8 @@ WEFT_HIDDEN void weft__io_take(const void *p, size_t n);             /* each at 
 WEFT_HIDDEN void weft__io_take_str(const void *s, size_t max, int width); /* at most max characters */
 WEFT_HIDDEN void weft__io_put(void *d, const void *s, size_t n);
 WEFT_HIDDEN void weft__io_get(void *d, const void *s, size_t n);
+/* A string's copy that is ours: in `small`, which has `room` bytes, or allocated; NULL: no memory. */
+WEFT_HIDDEN void *weft__copy_of(const void *s, int width, void *small, size_t room);
 /* The same for input. */
 WEFT_HIDDEN long weft__input_begin(FILE *f, int one);
 WEFT_HIDDEN void weft__input_end(FILE *f, long was);
@@ -196,12 +211,32 @@ WEFT_HIDDEN void weft__input_end(FILE *f, long was);
 #define BEGIN(f) long was_ = weft__stream_begin(f)
 #define END(f) weft__stream_end(f, was_)
 
+/* libc looks up the texts of errors under locks of its own, and allocates and reads files meanwhile: one after the other. */
+void weft__t_serial_begin(const void *object);
+void weft__t_serial_end(const void *object);
+static inline void messages(int begin) {
+    weft__on_rt(begin ? (void *)weft__t_serial_begin : (void *)weft__t_serial_end, (void *)WEFT_SERIAL_MESSAGES);
+}
+
 /* ---- lc_format.c: width is the size of the format's characters */
-WEFT_HIDDEN void weft__take_format(const void *fmt, int width, va_list ap);
-WEFT_HIDDEN char *weft__text(int chk, const char *fmt, va_list ap, char *small, int *length);
+struct weft_print { /* a printf call: its arguments as a copy */
+    struct weft_args a;
+    int chk; /* < 0: not fortified, or no longer */
+    int error;
+    _Alignas(16) char small[1024];
+};
+WEFT_HIDDEN int weft__print_begin(struct weft_print *p, int chk, const void *fmt, int width, va_list ap); /* 0: no memory */
+WEFT_HIDDEN void weft__print_args(struct weft_print *p, va_list ap); /* for one call of libc, with the copy of the format */
+WEFT_HIDDEN void weft__print_end(struct weft_print *p, int done);    /* done: %n is delivered */
+/* The text in `small`, which has SMALL bytes, or allocated; NULL: an error of the format, or no memory. */
+WEFT_HIDDEN char *weft__text(struct weft_print *p, char *small, int *length);
 WEFT_HIDDEN int weft__print(FILE *f, int chk, const char *fmt, va_list ap); /* chk < 0: not fortified */
-typedef int weft_scan_fn(FILE *, const void *, va_list);
+typedef int weft_scan_fn(void *, const void *, va_list); /* from a stream, or from a string */
 WEFT_HIDDEN int weft__scan(FILE *f, const void *fmt, va_list ap, int width, weft_scan_fn *real, int old);
+WEFT_HIDDEN int weft__scan_string(const void *s, const void *fmt, va_list ap, int width, weft_scan_fn *real, int old);
+
+/* ---- lc_wstdio.c */
+WEFT_HIDDEN wchar_t *weft__wide_text(struct weft_print *p, wchar_t *small, int *length);
 
 /* ---- regular wrappers */
 #define SIMPLE(type, name, params, f, args)                                                                            \
@@ -244,9 +279,59 @@ WEFT_HIDDEN int weft__scan(FILE *f, const void *fmt, va_list ap, int width, weft
 /* A private buffer for n bytes; small ones on the stack. NULL: no memory. */
 #define SMALL 4096
 #define BUFFER(n)                                                                                                      \
-    _Alignas(16) char small_[SMALL], *buf_ = small_;                                                                                \
+    _Alignas(16) char small_[SMALL], *buf_ = small_;                                                                   \
     if ((n) > SMALL) buf_ = malloc(n)
 #define UNBUFFER                                                                                                       \
     if (buf_ != small_) free(buf_)
+
+/* The scanf family of a standard; x: nothing or w; `old`: %as allocates. */
+#define SCANS(prefix, x, type, old)                                                                                    \
+    SYMBOL(int, prefix##x##scanf, (const type *fmt, ...)) {                                                            \
+        VARARGS(weft__scan(stdin, fmt, ap, sizeof(type), REAL(prefix##vf##x##scanf), old));                            \
+    }                                                                                                                  \
+    SYMBOL(int, prefix##f##x##scanf, (FILE * f, const type *fmt, ...)) {                                               \
+        VARARGS(weft__scan(f, fmt, ap, sizeof(type), REAL(prefix##vf##x##scanf), old));                                \
+    }                                                                                                                  \
+    SYMBOL(int, prefix##s##x##scanf, (const type *s, const type *fmt, ...)) {                                          \
+        VARARGS(weft__scan_string(s, fmt, ap, sizeof(type), REAL(prefix##vs##x##scanf), old));                         \
+    }                                                                                                                  \
+    SYMBOL(int, prefix##v##x##scanf, (const type *fmt, va_list ap)) {                                                  \
+        return weft__scan(stdin, fmt, ap, sizeof(type), REAL(prefix##vf##x##scanf), old);                              \
+    }                                                                                                                  \
+    SYMBOL(int, prefix##vf##x##scanf, (FILE * f, const type *fmt, va_list ap)) {                                       \
+        return weft__scan(f, fmt, ap, sizeof(type), REAL(prefix##vf##x##scanf), old);                                  \
+    }                                                                                                                  \
+    SYMBOL(int, prefix##vs##x##scanf, (const type *s, const type *fmt, va_list ap)) {                                  \
+        return weft__scan_string(s, fmt, ap, sizeof(type), REAL(prefix##vs##x##scanf), old);                           \
+    }
+
+/* fgets or fgetws, and its relatives. chk: libc stops the program if the line is longer than room. */
+#define LINES(type, name)                                                                                              \
+    static type *get_line(type *s, size_t room, int n, FILE *f, int chk) {                                             \
+        if (n <= 1) return chk ? REAL(__##name##_chk)(s, room, n, f) : REAL(name)(s, n, f);                            \
+        BUFFER((size_t)n * sizeof *s);                                                                                 \
+        type *b = (type *)(void *)buf_;                                                                                \
+        if (!b) return REAL(name)(s, n, f);                                                                            \
+        BEGIN_INPUT(f, 0);                                                                                             \
+        type *r = chk ? REAL(__##name##_chk)(b, room, n, f) : REAL(name)(b, n, f);                                     \
+        if (r) {                                                                                                       \
+            size_t k = 0;                                                                                              \
+            while (b[k]) k++;                                                                                          \
+            weft__io_put(s, b, (k + 1) * sizeof *b);                                                                   \
+        }                                                                                                              \
+        END_INPUT(f);                                                                                                  \
+        UNBUFFER;                                                                                                      \
+        return r ? s : NULL;                                                                                           \
+    }                                                                                                                  \
+    WEFT_API type *name(type *s, int n, FILE *f) { return ordered() ? get_line(s, 0, n, f, 0) : REAL(name)(s, n, f); } \
+    WEFT_API type *name##_unlocked(type *s, int n, FILE *f) {                                                          \
+        return ordered() ? get_line(s, 0, n, f, 0) : REAL(name##_unlocked)(s, n, f);                                   \
+    }                                                                                                                  \
+    WEFT_API type *__##name##_chk(type *s, size_t room, int n, FILE *f) {                                              \
+        return ordered() ? get_line(s, room, n, f, 1) : REAL(__##name##_chk)(s, room, n, f);                           \
+    }                                                                                                                  \
+    WEFT_API type *__##name##_unlocked_chk(type *s, size_t room, int n, FILE *f) {                                     \
+        return ordered() ? get_line(s, room, n, f, 1) : REAL(__##name##_unlocked_chk)(s, room, n, f);                  \
+    }
 
 #endif

@@ -104,6 +104,20 @@ void weft__io_take_str(const void *s, size_t max, int width) {
     weft__on_rt((void *)weft__t_take_strn, s, max, (long)width);
     weft__on_rt((void *)weft__t_take_end);
 }
+/* Taking may wait, and malloc tick: so each attempt takes all of it again. */
+static int fill(void *b, const void *s, size_t n, int width) {
+    weft__io_take_str(s, n, width);
+    for (size_t i = 0; i < n; i++)
+        if (width == 1 ? !(((char *)b)[i] = ((const char *)s)[i]) : !(((wchar_t *)b)[i] = ((const wchar_t *)s)[i])) return 1;
+    return 0;
+}
+WEFT_HIDDEN void *weft__copy_of(const void *s, int width, void *small, size_t room) {
+    for (void *b = small; b; b = malloc(room *= 4)) {
+        if (fill(b, s, room / (unsigned)width, width)) return b;
+        if (b != small) free(b);
+    }
+    return NULL;
+}
 static void take_two(const char *s, const char *m) {
     weft__on_rt((void *)weft__t_take_begin);
     weft__on_rt((void *)weft__t_take_strn, s, SIZE_MAX, 1L);

@@ -5,41 +5,47 @@
 /* ---- formatted */
 
 /* As weft__text, but libc does not say how much room it needs. */
-static wchar_t *text(int chk, const wchar_t *fmt, va_list ap, wchar_t *small, int *length) {
-    int e = errno;
+WEFT_HIDDEN wchar_t *weft__wide_text(struct weft_print *p, wchar_t *small, int *length) {
     for (size_t room = SMALL / 4;; room *= 4) {
         wchar_t *b = room == SMALL / 4 ? small : malloc(room * sizeof *b);
         if (!b) return NULL;
-        va_list again;
-        va_copy(again, ap);
-        weft__take_format(fmt, 4, ap);
-        errno = e; /* for %m */
-        int r = chk < 0 ? REAL(vswprintf)(b, room, fmt, again) : REAL(__vswprintf_chk)(b, room, chk, room, fmt, again);
-        va_end(again);
+        va_list ap;
+        if (p->a.message) messages(1);
+        weft__print_args(p, ap);
+        int r = p->chk < 0 ? REAL(vswprintf)(b, room, p->a.fmt, ap) : REAL(__vswprintf_chk)(b, room, p->chk, room, p->a.fmt, ap);
+        int e = errno;
+        if (p->a.message) messages(0);
         if (r >= 0) {
             *length = r;
             return b;
         }
         if (b != small) free(b);
-        if (errno == EILSEQ || room > 1 << 26) return NULL;
+        if (e == EILSEQ || room > 1 << 26) return NULL;
     }
 }
 static int print(FILE *f, int chk, const wchar_t *fmt, va_list ap) {
     if (!ordered()) return chk < 0 ? REAL(vfwprintf)(f, fmt, ap) : REAL(__vfwprintf_chk)(f, chk, fmt, ap);
     BEGIN(f);
+    struct weft_print p;
     wchar_t small[SMALL / 4], *b;
-    int r, k = 0, failed = 0;
-    if ((b = text(chk, fmt, ap, small, &r))) {
-        weft__stream_touch(f);
-        do { /* up to the end, or a zero in the middle */
-            failed |= REAL(fputws)(b + k, f) < 0;
-            while (b[k]) k++;
-            if (k < r) failed |= REAL(fputwc)(b[k++], f) == WEOF;
-        } while (k < r);
-        if (b != small) free(b);
-        if (failed) r = -1;
-    } else /* libc writes as far as it comes */
-        r = chk < 0 ? REAL(vfwprintf)(f, fmt, ap) : REAL(__vfwprintf_chk)(f, chk, fmt, ap);
+    int r = -1, k = 0, failed = 0;
+    if (weft__print_begin(&p, chk, fmt, 4, ap)) {
+        if ((b = weft__wide_text(&p, small, &r))) {
+            weft__stream_touch(f);
+            do { /* up to the end, or a zero in the middle */
+                failed |= REAL(fputws)(b + k, f) < 0;
+                while (b[k]) k++;
+                if (k < r) failed |= REAL(fputwc)(b[k++], f) == WEOF;
+            } while (k < r);
+            if (b != small) free(b);
+            if (failed) r = -1;
+        } else { /* libc writes as far as it comes */
+            va_list own;
+            weft__print_args(&p, own);
+            r = p.chk < 0 ? REAL(vfwprintf)(f, p.a.fmt, own) : REAL(__vfwprintf_chk)(f, p.chk, p.a.fmt, own);
+        }
+        weft__print_end(&p, b != NULL);
+    }
     END(f);
     return r;
 }
@@ -52,22 +58,9 @@ WEFT_API int __fwprintf_chk(FILE *f, int chk, const wchar_t *fmt, ...) { VARARGS
 WEFT_API int __vwprintf_chk(int chk, const wchar_t *fmt, va_list ap) { return print(stdout, chk, fmt, ap); }
 WEFT_API int __vfwprintf_chk(FILE *f, int chk, const wchar_t *fmt, va_list ap) { return print(f, chk, fmt, ap); }
 
-#define SCANS(prefix, old)                                                                                             \
-    SYMBOL(int, prefix##wscanf, (const wchar_t *fmt, ...)) {                                                           \
-        VARARGS(weft__scan(stdin, fmt, ap, 4, REAL(prefix##vfwscanf), old));                                           \
-    }                                                                                                                  \
-    SYMBOL(int, prefix##fwscanf, (FILE * f, const wchar_t *fmt, ...)) {                                                \
-        VARARGS(weft__scan(f, fmt, ap, 4, REAL(prefix##vfwscanf), old));                                               \
-    }                                                                                                                  \
-    SYMBOL(int, prefix##vwscanf, (const wchar_t *fmt, va_list ap)) {                                                   \
-        return weft__scan(stdin, fmt, ap, 4, REAL(prefix##vfwscanf), old);                                             \
-    }                                                                                                                  \
-    SYMBOL(int, prefix##vfwscanf, (FILE * f, const wchar_t *fmt, va_list ap)) {                                        \
-        return weft__scan(f, fmt, ap, 4, REAL(prefix##vfwscanf), old);                                                 \
-    }
-SCANS(, 1)
-SCANS(__isoc99_, 0)
-SCANS(__isoc23_, 0)
+SCANS(, w, wchar_t, 1)
+SCANS(__isoc99_, w, wchar_t, 0)
+SCANS(__isoc23_, w, wchar_t, 0)
 
 /* ---- characters */
 
@@ -91,16 +84,9 @@ SIMPLE(int, fwide, (FILE * f, int mode), f, (f, mode))
 /* ---- strings */
 
 static int put_string(const wchar_t *s, FILE *f) {
-    wchar_t small[SMALL / 4], *b = small;
-    size_t n = 0;
+    wchar_t small[SMALL / 4], *b;
     BEGIN(f);
-    for (size_t room = SMALL / 4;; room *= 4) {
-        if (room > SMALL / 4 && !(b = malloc(room * sizeof *b))) break;
-        weft__io_take_str(s, room, 4); /* after malloc, which may tick */
-        for (n = 0; n < room && (b[n] = s[n]); n++) {}
-        if (n < room) break;
-        if (b != small) free(b);
-    }
+    b = weft__copy_of(s, 4, small, SMALL);
     weft__stream_touch(f);
     int r = REAL(fputws)(b ? b : s, f);
     if (b != small) free(b);
@@ -110,32 +96,7 @@ static int put_string(const wchar_t *s, FILE *f) {
 WEFT_API int fputws(const wchar_t *s, FILE *f) { return ordered() ? put_string(s, f) : REAL(fputws)(s, f); }
 WEFT_API int fputws_unlocked(const wchar_t *s, FILE *f) { return ordered() ? put_string(s, f) : REAL(fputws_unlocked)(s, f); }
 
-static wchar_t *get_line(wchar_t *s, size_t room, int n, FILE *f, int chk) {
-    if (n <= 1) return chk ? REAL(__fgetws_chk)(s, room, n, f) : REAL(fgetws)(s, n, f);
-    BUFFER((size_t)n * sizeof *s);
-    wchar_t *b = (wchar_t *)(void *)buf_;
-    if (!b) return REAL(fgetws)(s, n, f);
-    BEGIN_INPUT(f, 0);
-    wchar_t *r = chk ? REAL(__fgetws_chk)(b, room, n, f) : REAL(fgetws)(b, n, f);
-    if (r) {
-        size_t k = 0;
-        while (b[k]) k++;
-        weft__io_put(s, b, (k + 1) * sizeof *b);
-    }
-    END_INPUT(f);
-    UNBUFFER;
-    return r ? s : NULL;
-}
-WEFT_API wchar_t *fgetws(wchar_t *s, int n, FILE *f) { return ordered() ? get_line(s, 0, n, f, 0) : REAL(fgetws)(s, n, f); }
-WEFT_API wchar_t *fgetws_unlocked(wchar_t *s, int n, FILE *f) {
-    return ordered() ? get_line(s, 0, n, f, 0) : REAL(fgetws_unlocked)(s, n, f);
-}
-WEFT_API wchar_t *__fgetws_chk(wchar_t *s, size_t room, int n, FILE *f) {
-    return ordered() ? get_line(s, room, n, f, 1) : REAL(__fgetws_chk)(s, room, n, f);
-}
-WEFT_API wchar_t *__fgetws_unlocked_chk(wchar_t *s, size_t room, int n, FILE *f) {
-    return ordered() ? get_line(s, room, n, f, 1) : REAL(__fgetws_unlocked_chk)(s, room, n, f);
-}
+LINES(wchar_t, fgetws)
 
 /* ---- a locale's conversions: libc loads them when they are first needed, under a lock of its own, and allocates memory
  * meanwhile, for which it may have to wait in replay; others that need them wait for it natively. So they are loaded as soon

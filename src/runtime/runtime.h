@@ -62,6 +62,12 @@ struct weft_log {
 
 #define WEFT_HELD_MAX 32
 
+struct weft_range {
+    const void *p;
+    size_t n;  /* bytes; characters of a string at most */
+    int width; /* 0: n bytes; else a string of characters of this size */
+};
+
 struct weft_thread {
     /* Protocol words, touched by other threads: a cache line of their own. */
     _Alignas(128) int lock;       /* futex mutex: 0 free, 1 held, 2 held and somebody sleeps */
@@ -115,6 +121,8 @@ struct weft_thread {
     struct weft_heap *heap;
     unsigned char *bounce;
     size_t bounce_size;
+    struct weft_range *ranges;    /* of the group that is being taken (take.c); kept by the slot, like bounce */
+    uint32_t nranges, ranges_room;
     uint64_t verify_hash, verify_count;
     struct weft_site_tick *check;
     size_t check_cap, check_len;
@@ -144,6 +152,8 @@ struct weft_thread *weft__thread_new(uint32_t slot);
 char *weft__slot_map(uint32_t slot);  /* the slot's memory */
 void *weft__slot_heap(uint32_t slot); /* and the place of its heap structure in it */
 int weft__in_weft_code(uint64_t ip); /* ip lies in a module built with weft */
+int weft__constant(const void *p);   /* p lies in such a module's read-only memory, for which nobody needs to wait */
+void weft__constant_lost(uint64_t lo, uint64_t n);
 static inline struct weft_thread *weft__self(void) {
     return (struct weft_thread *)__weft_tls.self;
 }
@@ -220,7 +230,12 @@ static inline struct weft_thread *weft__active(void) {
 int weft__thread_exit(struct weft_thread *t); /* the thread is about to make its last system call; 1: it is the last one */
 void weft__thread_keep(int *libc_count);
 
-/* ---- take.c */
+/* ---- take.c: a group: begin, add, then pass until it gives 0; only in record */
+void weft__group_begin(struct weft_thread *t);
+void weft__group_add(struct weft_thread *t, const void *p, size_t n, int width); /* as in struct weft_range; NULL: nothing */
+int weft__group_pass(struct weft_thread *t);              /* 1: had to wait, so something may be lost again */
+/* Of a string: characters before its end, at most `most`; whole: that was found, not memory that cannot be read. */
+size_t weft__group_length(const void *s, int width, size_t most, int *whole);
 extern WEFT_HIDDEN uint32_t weft__vm_age; /* advances before memory may become unreadable */
 
 /* ---- sys.c, sysdisp.c */

@@ -99,6 +99,23 @@ int weft__in_weft_code(uint64_t ip) {
     return 0;
 }
 
+/* What the modules built with weft have in memory that cannot be written to. */
+static struct {
+    uint64_t lo, hi;
+} constants[2 * MODULES_MAX];
+static int nconstants;
+
+int weft__constant(const void *p) {
+    uint64_t a = (uint64_t)(uintptr_t)p;
+    for (int i = 0; i < nconstants; i++)
+        if (a >= constants[i].lo && a < constants[i].hi) return 1;
+    return 0;
+}
+void weft__constant_lost(uint64_t lo, uint64_t n) {
+    for (int i = 0; i < nconstants; i++)
+        if (lo < constants[i].hi && lo + n > constants[i].lo) constants[i].hi = constants[i].lo;
+}
+
 void weft__own_text(uint64_t *lo, uint64_t *hi) {
     *lo = own_lo;
     *hi = own_hi;
@@ -169,6 +186,13 @@ static int module(struct dl_phdr_info *i, size_t size, void *arg) {
         weft_code[weft_codes].lo = xlo;
         weft_code[weft_codes].hi = xhi;
         __atomic_store_n(&weft_codes, weft_codes + 1, __ATOMIC_RELEASE);
+    }
+    for (int k = 0; weft && k < i->dlpi_phnum && nconstants < 2 * MODULES_MAX; k++) {
+        const ElfW(Phdr) *p = &i->dlpi_phdr[k];
+        if (p->p_type != PT_LOAD || p->p_flags & PF_W) continue;
+        constants[nconstants].lo = i->dlpi_addr + p->p_vaddr;
+        constants[nconstants].hi = constants[nconstants].lo + p->p_memsz;
+        nconstants++;
     }
     if (weft__mode == WEFT_NATIVE) return 0;
     const char *path = i->dlpi_name;

@@ -445,8 +445,10 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
     long b[6], r;
     for (int i = 0; i < 6; i++) b[i] = a[i];
     __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
-    if (RECORD && (nr == SYS_munmap || nr == SYS_mremap || nr == SYS_mprotect || (nr == SYS_mmap && (a[3] & MAP_FIXED))))
+    if (RECORD && (nr == SYS_munmap || nr == SYS_mremap || nr == SYS_mprotect || (nr == SYS_mmap && (a[3] & MAP_FIXED)))) {
+        weft__constant_lost((uint64_t)a[0], (uint64_t)a[1]);
         weft__take(t, (void *)a[0], (size_t)a[1]);
+    }
     struct {
         int64_t size, mtime;
         char path[1024];

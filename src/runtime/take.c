@@ -7,7 +7,8 @@
  *
  * __weft_take_strn is for strncmp and the like: up to the NUL, and at most n bytes.
  *
- * The position is that of the tick that begin makes. In replay only that tick counts. */
+ * The position is that of the tick that begin makes. In replay only that tick counts. The list of a group's ranges lives in
+ * the thread's structure and grows as needed. (printf's formats are followed in format.c.) */
 #include "alloc.h"
 #include "real.h"
 #include "runtime.h"
@@ -15,17 +16,26 @@
 
 #define TABLE ((uint16_t *)WEFT_TABLE_ADDR)
 
-#define RANGES 32
-struct range {
-    const char *p;
-    size_t n;  /* bytes; of a string at most */
-    int width; /* 0: n bytes; else a string of characters of this size */
-};
-struct group {
-    uint32_t n;
-    struct range r[RANGES];
-};
-static __thread struct group group __attribute__((tls_model("initial-exec")));
+/* ---- groups */
+
+void weft__group_begin(struct weft_thread *t) { t->nranges = 0; }
+void weft__group_add(struct weft_thread *t, const void *p, size_t n, int width) {
+    if (!p || !n || weft__constant(p)) return;
+    if (unlikely(t->nranges == t->ranges_room)) {
+        uint32_t room = t->ranges_room ? t->ranges_room * 2 : 128;
+        struct weft_range *r = weft__rt_map(room * sizeof *r);
+        if (t->ranges) {
+            weft__copy(r, t->ranges, t->nranges * sizeof *r);
+            weft__raw(SYS_munmap, t->ranges, t->ranges_room * sizeof *r);
+        }
+        t->ranges = r;
+        t->ranges_room = room;
+    }
+    t->ranges[t->nranges++] = (struct weft_range){p, n, width};
+}
+
+/* In replay there is nothing to take: the tick has waited. */
+static inline struct weft_thread *taker(void) { return weft__mode == WEFT_RECORD ? weft__self() : NULL; }
 
 static inline void tick(void) {
     struct weft_thread *t = weft__active();
@@ -34,35 +44,28 @@ static inline void tick(void) {
 
 WEFT_HIDDEN void weft__t_take_begin(void) {
     tick();
-    group.n = 0;
+    struct weft_thread *t = taker();
+    if (t) weft__group_begin(t);
 }
 WEFT_WRAP(__weft_take_begin, weft__t_take_begin);
 
 static void add(const void *p, size_t n, int width) {
-    if (!n) return;
-    if (unlikely(group.n == RANGES)) weft__rt_panic("a call touches more memory ranges than can be taken at once");
-    group.r[group.n++] = (struct range){p, n, width};
+    struct weft_thread *t = taker();
+    if (t) weft__group_add(t, p, n, width);
 }
 WEFT_HIDDEN void weft__t_take_range(const void *p, size_t n, int write) {
     (void)write;
     add(p, n, 0);
 }
 WEFT_WRAP(__weft_take_range, weft__t_take_range);
-WEFT_HIDDEN void weft__t_take_str(const char *s) {
-    if (s) add(s, SIZE_MAX, 1);
-}
+WEFT_HIDDEN void weft__t_take_str(const char *s) { add(s, SIZE_MAX, 1); }
 WEFT_WRAP(__weft_take_str, weft__t_take_str);
-WEFT_HIDDEN void weft__t_take_wcs(const char *s) {
-    if (s) add(s, SIZE_MAX, 4);
-}
-/* At most n characters of a string. */
-WEFT_HIDDEN void weft__t_take_strn(const void *s, size_t n, int width) {
-    if (s) add(s, n, width);
-}
-WEFT_API void __weft_take_strn(const char *s, size_t n) {
-    if (s) add(s, n, 1);
-}
+WEFT_HIDDEN void weft__t_take_wcs(const char *s) { add(s, SIZE_MAX, 4); }
 WEFT_WRAP(__weft_take_wcs, weft__t_take_wcs);
+/* At most n characters of a string. */
+WEFT_HIDDEN void weft__t_take_strn(const void *s, size_t n, int width) { add(s, n, width); }
+WEFT_HIDDEN void weft__t_take_bytes(const char *s, size_t n) { add(s, n, 1); }
+WEFT_WRAP(__weft_take_strn, weft__t_take_bytes);
 /* The object that p points into: the whole heap block, else the line. */
 WEFT_HIDDEN void weft__t_take_object(const void *p) {
     void *start;
@@ -96,6 +99,20 @@ static int readable(uint64_t p) {
     return 1;
 }
 
+size_t weft__group_length(const void *s, int width, size_t most, int *whole) {
+    uint64_t p = (uint64_t)(uintptr_t)s;
+    size_t n = 0;
+    *whole = 1;
+    for (; n < most; n++, p += (unsigned)width) {
+        if ((!n || !(p & 4095)) && !readable(p)) {
+            *whole = 0;
+            break;
+        }
+        if (width == 1 ? !*(const char *)p : !*(const int *)p) break;
+    }
+    return n;
+}
+
 /* One pass over a string; its lines are taken as far as it goes. */
 static int take_string(struct weft_thread *t, uint64_t p, size_t n, int width) {
     int waited = 0, fresh = 1;
@@ -110,20 +127,14 @@ static int take_string(struct weft_thread *t, uint64_t p, size_t n, int width) {
     return waited;
 }
 
-static void take_group(void) {
-    struct weft_thread *t = weft__active();
-    if (!t || weft__mode != WEFT_RECORD) return;
-    for (;;) {
-        int waited = 0;
-        for (uint32_t i = 0; i < group.n; i++) {
-            uint64_t p = (uint64_t)(uintptr_t)group.r[i].p;
-            if (group.r[i].width)
-                waited |= take_string(t, p, group.r[i].n, group.r[i].width);
-            else
-                waited |= weft__rec_take(t, p, group.r[i].n, 0);
-        }
-        if (!waited) return;
+int weft__group_pass(struct weft_thread *t) {
+    int waited = 0;
+    for (uint32_t i = 0; i < t->nranges; i++) {
+        struct weft_range *r = &t->ranges[i];
+        uint64_t p = (uint64_t)(uintptr_t)r->p;
+        waited |= r->width ? take_string(t, p, r->n, r->width) : weft__rec_take(t, p, r->n, 0);
     }
+    return waited;
 }
 
 static int owned(const void *p, size_t n) {
@@ -135,15 +146,13 @@ static int owned(const void *p, size_t n) {
 }
 
 WEFT_HIDDEN void weft__t_take_end(void) {
-    /* In replay there is nothing to do: the tick has waited. */
-    if (weft__mode != WEFT_RECORD || !__weft_tls.self) return;
-    for (uint32_t i = 0; i < group.n; i++) {
-        struct range *r = &group.r[i];
-        if (r->width || !owned(r->p, r->n)) {
-            take_group();
+    struct weft_thread *t = taker();
+    if (!t) return;
+    for (uint32_t i = 0; i < t->nranges; i++)
+        if (t->ranges[i].width || !owned(t->ranges[i].p, t->ranges[i].n)) {
+            while (weft__group_pass(t)) {}
             return;
         }
-    }
 }
 WEFT_WRAP(__weft_take_end, weft__t_take_end);
 

@@ -199,11 +199,11 @@ static int listed(const char *list, const char *name) {
 /* Functions of libc with a state of their own behind them: calls of a group are ordered among each other. */
 static unsigned hidden_state(const char *name) {
     static const char *const groups[] = {
+        [WEFT_SERIAL_MESSAGES - 1] = "strerror,strerror_r,__xpg_strerror_r,strerror_l,strsignal,setlocale,localeconv,nl_langinfo,newlocale,uselocale,gettext,dgettext,dcgettext,ngettext,dngettext,dcngettext",
         "rand,srand,random,srandom,initstate,setstate",
         "drand48,lrand48,mrand48,srand48,seed48,lcong48,erand48,nrand48,jrand48",
         "localtime,gmtime,ctime,asctime,mktime,localtime_r,gmtime_r,ctime_r,asctime_r,strftime,strptime,tzset,timelocal,timegm,wcsftime",
         "getenv,secure_getenv,setenv,putenv,unsetenv,clearenv",
-        "strerror,strsignal,setlocale,localeconv,nl_langinfo,newlocale,uselocale",
         "getopt,getopt_long,getopt_long_only",
         "tmpnam,tempnam,mktemp,mkstemp,mkostemp,mkdtemp,tmpfile,mkstemp64,tmpfile64",
         "getpwnam,getpwuid,getgrnam,getgrgid,getpwnam_r,getpwuid_r,getgrnam_r,getgrgid_r,getlogin,ttyname",
