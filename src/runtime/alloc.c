@@ -41,8 +41,11 @@
  * span change under its class's pool once its first block is out; those of free units, under the pool of pages. Hooks
  * are not nested, and the memory hooks are not called between enter and leave.
  *
- * Not here: errno, wrappers, fork, the order of racing frees of one block (the caller owns the block's line when it
- * calls). A failed mmap is an answer like any other: the caller logs a NULL that replay could not know. */
+ * A block's state byte is looked at and changed by who owns the block's first line: the caller of free and realloc does,
+ * malloc takes it (weft__heap_own) before it hands the block out. So a double free that races with the block's next life is
+ * found out, or not, in replay as in record. (Lists and pools change the byte too, between values that mean "free".)
+ *
+ * Not here: errno, wrappers, fork. A failed mmap is an answer like any other: the caller logs a NULL that replay could not know. */
 #include "alloc.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -535,6 +538,7 @@ static int list_open(struct weft_heap *h, unsigned class) {
 }
 
 static inline void *hand_out(void *p, unsigned class) {
+    weft__heap_own(p); /* who frees it a second time, meanwhile, must find the same in replay */
     *state_of((uint64_t)p) = (unsigned char)(class | STATE_USED);
     return p;
 }

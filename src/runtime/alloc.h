@@ -78,6 +78,8 @@ void weft__heap_pool_enter(unsigned pool);
 void weft__heap_pool_leave(unsigned pool);
 /* The program freed what it must not: print the message, abort. */
 __attribute__((noreturn)) void weft__heap_bad(const char *message);
+/* Own the first line of p, as an access of the program. */
+void weft__heap_own(void *p);
 /* Touch the program's memory, as accesses of the program: src and dst do not overlap. */
 void weft__heap_copy(void *dst, const void *src, size_t n);
 void weft__heap_zero(void *p, size_t n);

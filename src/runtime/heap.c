@@ -3,8 +3,8 @@
  * but the rare exchanges with the common pools, which are operations on an object like any other.
  *
  * This code runs on the program's stack and takes the same way in record and replay; what differs goes through
- * weft__on_rt. free() is an access to the block (so that two racing frees are ordered and the second one is the double
- * free in replay as well): it ticks, always. */
+ * weft__on_rt. malloc() and free() are accesses to the block (so that racing frees are ordered, also with the block's next
+ * life, and the double free is the same one in replay): they tick, always. */
 #define _GNU_SOURCE
 #include "alloc.h"
 #include "real.h"
@@ -132,6 +132,25 @@ static void copy_on_rt(char *d, const char *s, size_t n, int zero) {
 void weft__heap_copy(void *d, const void *s, size_t n) { weft__on_rt((void *)copy_on_rt, d, s, n, 0L); }
 void weft__heap_zero(void *p, size_t n) { weft__on_rt((void *)copy_on_rt, p, (void *)NULL, n, 1L); }
 
+/* The block's first line becomes ours, at a tick of its own. */
+static void own_slow(void *p) {
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    weft__take(t, p, 1);
+    weft__leave(t, was);
+}
+
+void weft__heap_own(void *p) {
+    struct weft_tls *s = &__weft_tls;
+    if (weft__mode == WEFT_NATIVE || !s->self) return;
+    /* A tick, and a check, as instrumented code does them. */
+    if (unlikely(s->outside) || unlikely(s->clock + 1 >= __atomic_load_n(&s->limit, __ATOMIC_RELAXED)) ||
+        unlikely(((uint16_t *)WEFT_TABLE_ADDR)[(uint32_t)(uintptr_t)p >> WEFT_LINE_SHIFT] != s->me))
+        weft__cold((void *)own_slow, p, NULL);
+    else
+        s->clock++;
+}
+
 static void release_on_rt(void *p, size_t n) {
     int was;
     struct weft_thread *t = weft__enter(&was);
@@ -219,32 +238,13 @@ WEFT_API void *calloc(size_t n, size_t m) {
     return likely(p != NULL) ? p : nomem();
 }
 
-/* The block's first line becomes ours, at a tick of its own. */
-static void own_slow(void *p) {
-    int was;
-    struct weft_thread *t = weft__enter(&was);
-    weft__take(t, p, 1);
-    weft__leave(t, was);
-}
-
-static inline void own(void *p) {
-    struct weft_tls *s = &__weft_tls;
-    if (weft__mode == WEFT_NATIVE || !s->self) return;
-    /* A tick, and a check, as instrumented code does them. */
-    if (unlikely(s->outside) || unlikely(s->clock + 1 >= __atomic_load_n(&s->limit, __ATOMIC_RELAXED)) ||
-        unlikely(((uint16_t *)WEFT_TABLE_ADDR)[(uint32_t)(uintptr_t)p >> WEFT_LINE_SHIFT] != s->me))
-        weft__cold((void *)own_slow, p, NULL);
-    else
-        s->clock++;
-}
-
 WEFT_API void free(void *p) {
     if (!p) return;
     if (unlikely(is_rt(p))) {
         rt_free(p);
         return;
     }
-    own(p);
+    weft__heap_own(p);
     weft__heap_free(heap(), p);
 }
 WEFT_API void cfree(void *p) { free(p); }
@@ -257,7 +257,7 @@ WEFT_API void *realloc(void *p, size_t n) {
         if (q || !n) rt_free(p);
         return q;
     }
-    own(p);
+    weft__heap_own(p);
     void *q = weft__heap_realloc(heap(), p, n);
     return q || !n ? q : nomem();
 }
@@ -280,14 +280,19 @@ WEFT_API void *memalign(size_t a, size_t n) {
 WEFT_API void *aligned_alloc(size_t a, size_t n) { return memalign(a, n); }
 WEFT_API int posix_memalign(void **out, size_t a, size_t n) {
     if (a < sizeof(void *) || (a & (a - 1))) return EINVAL;
-    void *p = weft__heap_memalign(heap(), a < 16 ? 16 : a, n);
+    void *p = unlikely(in_runtime()) ? rt_malloc(n, a) : weft__heap_memalign(heap(), a < 16 ? 16 : a, n);
     if (!p) return ENOMEM;
     *out = p;
     return 0;
 }
 WEFT_API void *valloc(size_t n) { return memalign(4096, n); }
 WEFT_API void *pvalloc(size_t n) { return memalign(4096, (n + 4095) & ~4095ul); }
-WEFT_API size_t malloc_usable_size(void *p) { return p ? weft__heap_usable_size(p) : 0; }
+WEFT_API size_t malloc_usable_size(void *p) {
+    if (!p) return 0;
+    if (unlikely(is_rt(p))) return rt_size(p);
+    weft__heap_own(p);
+    return weft__heap_usable_size(p);
+}
 WEFT_API int malloc_trim(size_t n) {
     (void)n;
     return 0;

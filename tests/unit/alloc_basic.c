@@ -40,6 +40,7 @@ void weft__heap_bad(const char *message) {
     snprintf(bad_message, sizeof bad_message, "%s", message);
     longjmp(bad_jump, 1);
 }
+void weft__heap_own(void *p) { (void)p; }
 void weft__heap_copy(void *dst, const void *src, size_t n) {
     if (inside) abort();
     memcpy(dst, src, n);
