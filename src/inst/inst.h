@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* libweft-inst.a: functions of libc that call back, or that walk memory in a way that cannot be taken beforehand, as
- * bitcode under their own names. The linker extracts a member only if the program refers to it and does not define it; the
- * pass then instruments it with the program, so comparators are ordinary calls inside the module.
+/* libweft-inst.a: functions of libc that call back, walk memory in a way that cannot be taken beforehand, or give out
+ * memory of their own, as bitcode under their own names. The linker extracts a member only if the program refers to it and
+ * does not define it; the pass then instruments it with the program, so comparators are ordinary calls inside the module.
  *
  * Rules: one family of functions per file, since a file is what is extracted. All definitions are hidden: a shared library
  * and the program each have a copy of their own, neither is seen from outside, and code not built with weft goes on using
@@ -18,5 +18,8 @@
 /* src/runtime/lc_string.c: one of each in a process */
 extern char *__weft_strtok_save;
 extern void *__weft_hsearch_data[2];
+struct tm;
+extern struct tm __weft_tm;
+extern char __weft_asctime[114]; /* what libc has */
 
 #endif

@@ -7,9 +7,12 @@
 #include "runtime.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 WEFT_API char *__weft_strtok_save;
 WEFT_API void *__weft_hsearch_data[2];
+WEFT_API struct tm __weft_tm;
+WEFT_API char __weft_asctime[114];
 
 void __weft_take_begin(void);
 void __weft_take_end(void);
