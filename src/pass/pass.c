@@ -60,6 +60,7 @@ int weft__pass_run(LLVMModuleRef m) {
             }
         free(copy);
     }
+    weft__rewrite_early(m, &o);
     struct weft_facts_options fo = {.shared_library = o.shared_library, .plan = o.plan};
     struct weft_facts *f = weft__facts_new(m, &fo);
     const char *name;

@@ -27,6 +27,9 @@ LLVMBasicBlockRef weft__shim_normal_edge(LLVMValueRef invoke);
 int weft__shim_returns_twice(LLVMValueRef call);
 int weft__shim_must_tail(LLVMValueRef call);
 
+/* ---- rewrite/early.c: before the facts are found */
+void weft__rewrite_early(LLVMModuleRef m, const struct weft_pass_options *o);
+
 /* ---- rewrite/rewrite.c */
 void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct weft_pass_options *o, struct weft_pass_stats *s);
 

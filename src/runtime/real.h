@@ -18,6 +18,9 @@
     X(int, pthread_timedjoin_np, (pthread_t, void **, const struct timespec *))                                        \
     X(int, pthread_clockjoin_np, (pthread_t, void **, clockid_t, const struct timespec *))                             \
     X(int, pthread_detach, (pthread_t))                                                                                \
+    X(void, exit, (int))                                                                                               \
+    X(void, quick_exit, (int))                                                                                         \
+    X(int, pthread_getcpuclockid, (pthread_t, clockid_t *))                                                            \
     X(void, pthread_exit, (void *))                                                                                    \
     X(int, pthread_mutex_lock, (pthread_mutex_t *))                                                                    \
     X(int, pthread_mutex_trylock, (pthread_mutex_t *))                                                                 \

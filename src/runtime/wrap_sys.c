@@ -64,9 +64,11 @@ W3(getpid, SYS_getpid);
 W3(gettid, SYS_gettid);
 W6(epoll_wait, SYS_epoll_wait);
 
-/* syscall(): whatever the program asks for, with the number first. */
-WEFT_HIDDEN long weft__w_syscall(long nr, long a, long b, long c, long d, long e) { return call(nr, a, b, c, d, e, 0); }
-WEFT_WRAP(syscall, weft__w_syscall);
+/* syscall(): whatever the program asks for, with the number first. So the last of six arguments is on the program's stack,
+ * which the body is not on: the stub (stubs.S) puts it into tls.saved[8]. */
+WEFT_HIDDEN long weft__w_syscall(long nr, long a, long b, long c, long d, long e) {
+    return call(nr, a, b, c, d, e, (long)__weft_tls.saved[8]);
+}
 
 /* Yielding is no input, but a tick: the thread is outside meanwhile. */
 WEFT_HIDDEN int weft__w_sched_yield(void) {
@@ -117,6 +119,20 @@ WEFT_HIDDEN long weft__w_clock_gettime(clockid_t c, struct timespec *ts) {
     return result(r);
 }
 WEFT_WRAP(clock_gettime, weft__w_clock_gettime);
+
+/* libc makes it from the thread's number in the kernel, which is another one in replay. */
+WEFT_HIDDEN int weft__w_getcpuclockid(pthread_t p, clockid_t *out) {
+    clockid_t c = 0;
+    int was, r = 0;
+    struct weft_thread *t = weft__enter(&was);
+    if (!t) return weft__real.pthread_getcpuclockid(p, out);
+    if (weft__mode == WEFT_RECORD) r = weft__real.pthread_getcpuclockid(p, &c);
+    r = (int)weft__input(t, WEFT_OP_CLOCK, r, &c, sizeof c);
+    weft__leave(t, was);
+    if (r == 0) put(out, &c, sizeof c);
+    return r;
+}
+WEFT_WRAP(pthread_getcpuclockid, weft__w_getcpuclockid);
 
 WEFT_HIDDEN long weft__w_gettimeofday(struct timeval *tv, void *tz) {
     struct timespec v = {0, 0};

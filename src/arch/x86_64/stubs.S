@@ -10,6 +10,7 @@
 #include "entry.h"
 
 #define SCRATCH 0x50 /* a word of the thread control block that libc keeps for transactional memory: needs no base register */
+#define SEVENTH 104 /* saved[8]: the last argument of syscall() */
 
         .text
 
@@ -124,6 +125,18 @@ weft__switch:
 1:      jmp *%r11
         .cfi_endproc
         .size weft__switch, .-weft__switch
+
+/* syscall(number, six arguments): the seventh is on the stack. */
+        .globl syscall
+        .type syscall, @function
+        .p2align 4
+syscall:
+        movq __weft_tls@GOTTPOFF(%rip), %rax
+        movq 8(%rsp), %r11
+        movq %r11, %fs:SEVENTH(%rax)
+        leaq weft__w_syscall(%rip), %r11
+        jmp weft__switch
+        .size syscall, .-syscall
 
 /* weft__on_rt(fn, a, b, c, d, e): the same, for C code that runs on the program's stack. */
         .globl weft__on_rt

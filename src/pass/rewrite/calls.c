@@ -215,6 +215,7 @@ static unsigned hidden_state(const char *name) {
         "sysconf,get_nprocs,get_nprocs_conf,getloadavg",
         "syslog,openlog,closelog,setlogmask,vsyslog",
         "strtok",
+        "pthread_key_create,__pthread_key_create,pthread_key_delete,tss_create,tss_delete",
     };
     for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
         if (listed(groups[i], name)) return i + 1;
@@ -238,7 +239,7 @@ static LLVMValueRef after(LLVMValueRef call) {
 }
 
 /* Whether the runtime defines the function itself; the list is made from its symbols when weft is built. */
-static int interposed(const char *name) {
+int weft__rw_interposed(const char *name) {
     static const char *const names[] = {
 #include "interposed.inc"
         NULL};
@@ -456,7 +457,7 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
         weft__rw_at(r, i);
         weft__rw_call_named(r, "__weft_serial_begin", t1, &object, 1);
     }
-    if (external && !(e && e->class == WEFT_EXT_WRAP && interposed(name)) && (e || !weft__external_ordered(name))) take(r, i, e);
+    if (external && !(e && e->class == WEFT_EXT_WRAP && weft__rw_interposed(name)) && (e || !weft__external_ordered(name))) take(r, i, e);
     if (out && !must_tail) {
         weft__rw_at(r, i);
         weft__rw_call0(r, r->go_out);

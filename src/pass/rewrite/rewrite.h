@@ -60,6 +60,7 @@ void weft__rw_group_end(struct weft_rw *r);   /* before an access that stays whe
 /* ---- calls.c: what becomes of a call --------------------------------------------------------------------------- */
 
 void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i); /* call, invoke or callbr */
+int weft__rw_interposed(const char *name); /* whether the runtime defines the function itself */
 
 /* ---- asm.c: what an inline assembly statement touches ---------------------------------------------------------- */
 
