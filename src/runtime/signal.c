@@ -44,6 +44,7 @@
 
 int weft__kernel_sigaction(int sig, void *handler, unsigned long flags, uint64_t mask);
 void weft__note_reached(struct weft_thread *t);
+void weft__console_settle(void);
 void weft__handler_call(void *level, uint64_t sp, void *fn, int sig, void *info, void *context);
 void weft__fault_deliver(void);
 extern char weft__intr_begin[], weft__intr_at[], weft__intr_abort[];
@@ -126,6 +127,7 @@ static void crash(struct weft_thread *t, int sig, uint64_t ip, uint64_t addr, in
     struct weft_crash_item c = {ip, addr, code, 0};
     if (RECORD) {
         weft__rec_release(t);
+        weft__console_settle();
         weft__note_reached(t);
         weft__log_item(t, WEFT_ITEM_CRASH, (uint64_t)sig, &c, sizeof c, NULL, 0);
     } else {

@@ -271,7 +271,12 @@ void weft__real_open(void) {
     weft__real_memset = dlsym(RTLD_NEXT, "memset");
 }
 
+extern int64_t weft__started; /* sys.c */
+
 static void begin(struct weft_thread *t) {
+    struct timespec now = {0, 0};
+    weft__raw(SYS_clock_gettime, CLOCK_REALTIME, &now);
+    weft__started = now.tv_sec;
     if (weft__mode == WEFT_RECORD) weft__log_open();
     t->tls->clock = 0;
     t->tls->me = weft__mode == WEFT_RECORD ? 1 : 0;

@@ -15,6 +15,7 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <time.h>
 
 enum { EMUL = 1, NATIVE, VM, WRITE, SPECIAL, REFUSE };
 struct entry {
@@ -122,6 +123,8 @@ static const char *next_param(const char *s, struct param *p) {
     return s;
 }
 
+#define RW_MAX 0x7ffff000l /* the kernel moves no more than this in one call */
+
 /* Room that an out-parameter may need, before the call. For results: the argument after the pointer is the room. */
 static size_t room_for(const struct param *p, const long a[6]) {
     switch (p->kind) {
@@ -140,7 +143,7 @@ static size_t result_room(long nr, const struct param *p, const long a[6]) {
     if (nr == SYS_getgroups) return (size_t)a[0] * 4;
     long n = a[p->arg + 1];
     if (p->size > 1) n *= p->size;
-    return n < 0 ? 0 : (size_t)n;
+    return n < 0 ? 0 : n > RW_MAX ? (size_t)RW_MAX : (size_t)n;
 }
 
 static long emulated(struct weft_thread *t, long nr, const long a[6], const char *params) {
@@ -325,10 +328,22 @@ static void console_write(int fd, const unsigned char *p, size_t n) {
     }
 }
 
+/* What several threads write to the recorded stdout comes out in one order, which is that of this lock. */
+static int console_lock[3];
+
+/* The process is about to end in this thread. What another one has just written must get into its stream first, or the
+ * replay would not show it. But not for long: it may be waiting for a reader that never comes. */
+void weft__console_settle(void) {
+    struct timespec ts = {0, 500000};
+    for (int k = 1; k <= 2; k++)
+        for (int i = 0, zero = 0; i < 200; i++, zero = 0) {
+            if (__atomic_compare_exchange_n(&console_lock[k], &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) break;
+            weft__raw(SYS_nanosleep, &ts, 0);
+        }
+}
+
 /* n bytes, gathered at data (record: in the bounce buffer; replay: too), go out by call nr. */
 static long write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n) {
-    /* What several threads write to the recorded stdout comes out in one order, which is that of this lock. */
-    static int console_lock[3];
     struct write_item w = {weft_hash(data, n), 0, 0};
     if (RECORD) {
         w.console = b[0] >= 0 && b[0] < FD_MAX ? console[b[0]] : 0;
@@ -365,12 +380,12 @@ static long write_out(struct weft_thread *t, long nr, const long b[6], const uns
 }
 
 static long do_write(struct weft_thread *t, long nr, const long a[6]) {
-    size_t n = (size_t)a[2];
-    if ((long)n < 0 || n > (1ul << 31)) n = 0;
+    if (a[2] < 0) return emulated(t, nr, a, ""); /* the kernel refuses it */
+    size_t n = a[2] > RW_MAX ? (size_t)RW_MAX : (size_t)a[2];
     unsigned char *buf = bounce(t, n + 16);
     weft__take(t, (void *)a[1], n);
     weft__copy(buf, (void *)a[1], n);
-    long b[6] = {a[0], (long)buf, a[2], a[3], a[4], a[5]};
+    long b[6] = {a[0], (long)buf, (long)n, a[3], a[4], a[5]};
     return write_out(t, nr, b, buf, n);
 }
 
@@ -379,41 +394,57 @@ struct iov {
     size_t len;
 };
 
+/* How many bytes they name; -1: more than there can be, which the kernel refuses. */
+static long iov_sum(const struct iov *v, long cnt) {
+    size_t n = 0;
+    for (long i = 0; i < cnt; i++) {
+        if (v[i].len > (size_t)INT64_MAX - n) return -1;
+        n += v[i].len;
+    }
+    return (long)n;
+}
+static int iov_count_wrong(long cnt) { return cnt < 0 || cnt > 1024; }
+
 static long do_writev(struct weft_thread *t, long nr, const long a[6]) {
     long cnt = a[2];
-    if (cnt < 0 || cnt > 1024) cnt = 0;
+    if (iov_count_wrong(cnt)) return emulated(t, nr, a, "");
     weft__take(t, (void *)a[1], (size_t)cnt * sizeof(struct iov));
     struct iov v[1024];
     weft__copy(v, (void *)a[1], (size_t)cnt * sizeof v[0]);
     weft__tick(t);
-    size_t n = 0, at = 0;
-    for (long i = 0; i < cnt; i++) n += v[i].len;
-    unsigned char *buf = bounce(t, n + 16);
-    for (long i = 0; i < cnt; i++) {
-        weft__take(t, v[i].base, v[i].len);
-        weft__copy(buf + at, v[i].base, v[i].len);
+    long n = iov_sum(v, cnt);
+    if (n < 0) return emulated(t, nr, a, "");
+    if (n > RW_MAX) n = RW_MAX;
+    size_t at = 0;
+    unsigned char *buf = bounce(t, (size_t)n + 16);
+    for (long i = 0; i < cnt && at < (size_t)n; i++) {
+        size_t k = v[i].len < (size_t)n - at ? v[i].len : (size_t)n - at;
+        weft__take(t, v[i].base, k);
+        weft__copy(buf + at, v[i].base, k);
         weft__tick(t);
-        at += v[i].len;
+        at += k;
     }
-    struct iov one = {(char *)buf, n};
+    struct iov one = {(char *)buf, (size_t)n};
     long b[6] = {a[0], (long)&one, 1, a[3], a[4], a[5]};
-    return write_out(t, nr, b, buf, n);
+    return write_out(t, nr, b, buf, (size_t)n);
 }
 
 static long do_readv(struct weft_thread *t, long nr, const long a[6]) {
     long cnt = a[2];
-    if (cnt < 0 || cnt > 1024) cnt = 0;
+    if (iov_count_wrong(cnt)) return emulated(t, nr, a, "");
     weft__take(t, (void *)a[1], (size_t)cnt * sizeof(struct iov));
     struct iov v[1024];
     weft__copy(v, (void *)a[1], (size_t)cnt * sizeof v[0]);
     weft__tick(t);
-    size_t n = 0, at = 0;
-    for (long i = 0; i < cnt; i++) n += v[i].len;
-    unsigned char *buf = bounce(t, n + 16);
+    long n = iov_sum(v, cnt);
+    if (n < 0) return emulated(t, nr, a, "");
+    if (n > RW_MAX) n = RW_MAX;
+    size_t at = 0;
+    unsigned char *buf = bounce(t, (size_t)n + 16);
     long r;
     weft__tick(t);
     if (RECORD) {
-        struct iov one = {(char *)buf, n};
+        struct iov one = {(char *)buf, (size_t)n};
         weft__outside(t);
         r = weft__raw_wait(t, nr, (long[6]){a[0], (long)&one, 1, a[3], a[4], a[5]});
         weft__inside(t);
@@ -436,7 +467,26 @@ static long do_readv(struct weft_thread *t, long nr, const long a[6]) {
     return r;
 }
 
-/* ---- address space: one chain for the whole process */
+/* ---- address space: one chain for the whole process
+ *
+ * A file that is mapped is found again by its path, size and time. One that will not be there, or not be the same, when the
+ * program has ended (it has no name, or was written since the recording began) is an input with all that is mapped of it. */
+
+int64_t weft__started;
+
+/* The bytes that a mapping shows, behind `head` bytes in the bounce buffer; gives how many. */
+static size_t mapped_bytes(struct weft_thread *t, const long a[6], int64_t size, size_t head) {
+    size_t n = a[5] < 0 || a[5] >= size ? 0 : (size_t)(size - a[5]), got = 0;
+    if (n > (size_t)a[1]) n = (size_t)a[1];
+    unsigned char *buf = bounce(t, head + n) + head;
+    while (got < n) {
+        long r = weft__raw(SYS_pread64, a[4], buf + got, n - got, a[5] + (long)got);
+        if (r == -EINTR) continue;
+        if (r <= 0) break;
+        got += (size_t)r;
+    }
+    return got;
+}
 
 static int vm_lock;
 static const char vm_object;
@@ -454,6 +504,7 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         char path[1024];
     } f = {0};
     size_t fn = 0;
+    int keep = 0;
     int is_file = nr == SYS_mmap && !(a[3] & MAP_ANONYMOUS) && (int)a[4] >= 0;
     if (RECORD) {
         if (is_file) {
@@ -467,11 +518,19 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
             __builtin_memcpy(&f.size, st.x + 48, 8);
             __builtin_memcpy(&f.mtime, st.x + 88, 8);
             fn = 16 + (n > 0 ? (size_t)n : 0) + 1;
+            uint64_t links;
+            __builtin_memcpy(&links, st.x + 16, 8);
+            keep = !(a[2] & PROT_EXEC) && (!links || f.mtime >= weft__started);
         }
         weft__lock(&vm_lock);
         weft__order(t, &vm_object);
         r = raw(nr, b);
-        weft__log_input(t, (uint64_t)nr, r, &f, fn);
+        if (keep && !failed(r)) {
+            size_t n = mapped_bytes(t, a, f.size, fn);
+            weft__copy(t->bounce, &f, fn);
+            weft__log_input(t, (uint64_t)nr, r, t->bounce, fn + n);
+        } else
+            weft__log_input(t, (uint64_t)nr, r, &f, fn);
         weft__unlock(&vm_lock);
         return r;
     }
@@ -486,7 +545,19 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         b[3] = (a[3] & ~MAP_FIXED_NOREPLACE) | MAP_FIXED;
         if (is_file) {
             const char *d = (const char *)weft__gate_data(it) + 8;
-            __builtin_memcpy(&f, d, it->size - 8 < sizeof f ? it->size - 8 : sizeof f);
+            size_t n = it->size - 8;
+            __builtin_memcpy(&f, d, n < sizeof f ? n : sizeof f);
+            fn = 16;
+            while (fn < n && d[fn]) fn++;
+            fn++;
+            if (fn < n) { /* what it showed is in the trace */
+                r = weft__raw(SYS_mmap, was, a[1], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+                if (r == was) {
+                    weft__copy((void *)was, d + fn, n - fn);
+                    weft__raw(SYS_mprotect, was, a[1], a[2]);
+                }
+                goto done;
+            }
             fd = (int)weft__raw(SYS_open, f.path, O_RDONLY | O_CLOEXEC, 0);
             struct { char x[144]; } st;
             int64_t size = -1, mtime = -1;
@@ -504,6 +575,7 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
     }
     r = raw(nr, b);
     if (fd >= 0) weft__raw(SYS_close, fd);
+done:
     if (r != was)
         weft__diverged("thread %u at tick %lu: %s gave 0x%lx, recorded was 0x%lx", t->slot, t->tls->clock, weft__sys_name(nr), r, was);
     return r;
@@ -523,6 +595,7 @@ void weft__note_reached(struct weft_thread *t) {
 
 static long end_process(struct weft_thread *t, const long a[6]) {
     if (RECORD) {
+        weft__console_settle();
         weft__note_reached(t);
         weft__log_input(t, SYS_exit_group, a[0], NULL, 0);
     } else {
@@ -587,6 +660,19 @@ static long do_select(struct weft_thread *t, long nr, const long a[6]) {
     return weft__signal_mask_out(t, r, &mask, sixth.mask != NULL);
 }
 
+/* What FUTEX_WAKE_OP does to its second word (futex(2)). */
+static void futex_op(uint32_t *word, uint32_t code) {
+    uint32_t op = code >> 28 & 7, arg = (uint32_t)((int32_t)(code << 8) >> 20);
+    if (code >> 28 & FUTEX_OP_OPARG_SHIFT) arg = 1u << (arg & 31);
+    switch (op) {
+    case FUTEX_OP_SET: *word = arg; break;
+    case FUTEX_OP_ADD: *word += arg; break;
+    case FUTEX_OP_OR: *word |= arg; break;
+    case FUTEX_OP_ANDN: *word &= ~arg; break;
+    case FUTEX_OP_XOR: *word ^= arg; break;
+    }
+}
+
 /* A futex that the program uses itself: its result is an input. Those of libc's own locks run natively and leave no trace. */
 static long do_futex(struct weft_thread *t, const long a[6], int foreign) {
     if (foreign) {
@@ -600,12 +686,37 @@ static long do_futex(struct weft_thread *t, const long a[6], int foreign) {
         return r;
     }
     long r = 0;
+    switch (a[1] & FUTEX_CMD_MASK) {
+    case FUTEX_LOCK_PI:
+    case FUTEX_LOCK_PI2:
+    case FUTEX_TRYLOCK_PI:
+    case FUTEX_UNLOCK_PI:
+    case FUTEX_WAIT_REQUEUE_PI:
+    case FUTEX_CMP_REQUEUE_PI:
+        weft__refuse("futex with priority inheritance, which puts thread ids into memory, cannot be recorded yet");
+    case FUTEX_WAKE_OP:
+        if (nowhere(a[4])) break; /* EFAULT */
+        /* The kernel writes the second word: with the thread inside, as an access of its own. */
+        weft__take(t, (void *)a[4], 4);
+        if (RECORD) r = raw(SYS_futex, a);
+        r = weft__input(t, SYS_futex, r, NULL, 0);
+        if (!RECORD && !failed(r)) futex_op((uint32_t *)a[4], (uint32_t)a[5]);
+        return r;
+    default: break;
+    }
     if (RECORD) {
         weft__outside(t);
         r = weft__raw_wait(t, SYS_futex, a);
         weft__inside(t);
     }
     return weft__input(t, SYS_futex, r, NULL, 0);
+}
+
+/* A byte for each page. */
+static long do_mincore(struct weft_thread *t, const long a[6]) {
+    char p[32];
+    weft__format(p, sizeof p, "o2=%lu", ((size_t)a[1] + 4095) / 4096);
+    return emulated(t, SYS_mincore, a, nowhere(a[2]) ? "" : p);
 }
 
 long weft__sys_kill(struct weft_thread *t, long nr, const long a[6]);
@@ -673,6 +784,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case SYS_preadv:
     case SYS_preadv2: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : do_readv(t, nr, a);
     case SYS_futex: return do_futex(t, a, 0);
+    case SYS_mincore: return do_mincore(t, a);
     case SYS_rt_sigaction: return weft__sys_sigaction(t, a);
     case SYS_rt_sigprocmask: return weft__sys_sigprocmask(t, a);
     case SYS_sigaltstack: return weft__sys_sigaltstack(t, a);
