@@ -25,11 +25,15 @@ static int spare_lock;
 static struct weft_heap *spare[WEFT_MAX_SLOT + 1];
 static uint32_t spares, heaps = 1;
 
+static void free_deferred(void);
+
 static struct weft_heap *heap_slow(void) {
     struct weft_thread *t = weft__active();
     if (t) {
         weft__heap_attach(t);
-        return my_heap = t->heap;
+        my_heap = t->heap;
+        free_deferred();
+        return my_heap;
     }
     struct weft_heap *h = NULL;
     weft__lock(&spare_lock);
@@ -214,6 +218,33 @@ static void rt_free(void *p) {
 }
 static int in_runtime(void) { return weft__mode != WEFT_NATIVE && __weft_tls.depth; }
 
+/* What libc frees while the runtime calls it and is the program's all the same: thread-local storage of a library that was
+ * loaded with dlopen, allocated when the thread first came to it, and freed by who joins the thread. That cannot be done on
+ * the runtime's stack; the thread's next call of malloc or free does it first. */
+struct deferred {
+    struct deferred *next;
+    void *p;
+};
+static __thread struct deferred *deferred __attribute__((tls_model("initial-exec")));
+
+static void defer(void *p) {
+    struct deferred *d = rt_malloc(sizeof *d, 16);
+    if (!d) return;
+    *d = (struct deferred){deferred, p};
+    deferred = d;
+    my_heap = NULL; /* leads to heap_slow() */
+}
+
+static void free_deferred(void) {
+    while (deferred) {
+        struct deferred *d = deferred;
+        deferred = d->next;
+        weft__heap_own(d->p);
+        weft__heap_free(my_heap, d->p);
+        rt_free(d);
+    }
+}
+
 /* ---- the family */
 
 static void *nomem(void) {
@@ -244,8 +275,13 @@ WEFT_API void free(void *p) {
         rt_free(p);
         return;
     }
+    if (unlikely(in_runtime())) {
+        defer(p);
+        return;
+    }
+    struct weft_heap *h = heap();
     weft__heap_own(p);
-    weft__heap_free(heap(), p);
+    weft__heap_free(h, p);
 }
 WEFT_API void cfree(void *p) { free(p); }
 
@@ -257,8 +293,16 @@ WEFT_API void *realloc(void *p, size_t n) {
         if (q || !n) rt_free(p);
         return q;
     }
+    if (unlikely(in_runtime())) {
+        void *q = rt_malloc(n, 16);
+        size_t have = weft__heap_usable_size(p);
+        if (q) weft__copy(q, p, have < n ? have : n);
+        if (q) defer(p);
+        return q;
+    }
+    struct weft_heap *h = heap();
     weft__heap_own(p);
-    void *q = weft__heap_realloc(heap(), p, n);
+    void *q = weft__heap_realloc(h, p, n);
     return q || !n ? q : nomem();
 }
 WEFT_API void *reallocarray(void *p, size_t n, size_t m) {
