@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/prctl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -625,6 +626,29 @@ static long do_ioctl(struct weft_thread *t, const long a[6]) {
     weft__refuse("ioctl 0x%lx cannot be recorded yet", (unsigned long)a[1]);
 }
 
+/* What the kernel says of a process differs in replay, if only because weft starts it in another way. */
+static long do_prctl(struct weft_thread *t, const long a[6]) {
+    switch (a[0]) {
+    case PR_GET_PDEATHSIG: case PR_GET_UNALIGN: case PR_GET_TSC: case PR_GET_CHILD_SUBREAPER:
+        return emulated(t, SYS_prctl, a, nowhere(a[1]) ? "" : "o1=4");
+    case PR_GET_TID_ADDRESS: return emulated(t, SYS_prctl, a, nowhere(a[1]) ? "" : "o1=8");
+    case PR_GET_NAME: return emulated(t, SYS_prctl, a, nowhere(a[1]) ? "" : "o1=16");
+    case PR_SET_NAME: {
+        long r = emulated(t, SYS_prctl, a, nowhere(a[1]) ? "" : "i1s");
+        if (!RECORD && r == 0) raw(SYS_prctl, a); /* for those who look at the threads of a replay */
+        return r;
+    }
+    case PR_SET_PDEATHSIG: case PR_GET_DUMPABLE: case PR_SET_DUMPABLE: case PR_GET_KEEPCAPS: case PR_SET_KEEPCAPS:
+    case PR_GET_TIMING: case PR_SET_TIMING: case PR_GET_SECCOMP: case PR_CAPBSET_READ: case PR_CAPBSET_DROP:
+    case PR_GET_SECUREBITS: case PR_SET_SECUREBITS: case PR_SET_TIMERSLACK: case PR_GET_TIMERSLACK:
+    case PR_SET_CHILD_SUBREAPER: case PR_SET_NO_NEW_PRIVS: case PR_GET_NO_NEW_PRIVS: case PR_SET_THP_DISABLE:
+    case PR_GET_THP_DISABLE: case PR_CAP_AMBIENT: case PR_GET_SPECULATION_CTRL: case PR_SET_SPECULATION_CTRL:
+    case PR_SET_PTRACER: return emulated(t, SYS_prctl, a, "");
+    case PR_SET_VMA: return vm_call(t, SYS_prctl, a);
+    default: weft__refuse("prctl option %ld cannot be recorded yet", a[0]);
+    }
+}
+
 static long do_fcntl(struct weft_thread *t, const long a[6]) {
     switch (a[1]) {
     case F_GETLK: return emulated(t, SYS_fcntl, a, "b2=32");
@@ -775,6 +799,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
         return raw(SYS_exit, a);
     case SYS_ioctl: return do_ioctl(t, a);
     case SYS_fcntl: return do_fcntl(t, a);
+    case SYS_prctl: return do_prctl(t, a);
     case SYS_select:
     case SYS_pselect6: return do_select(t, nr, a);
     case SYS_writev:
