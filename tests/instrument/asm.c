@@ -71,6 +71,24 @@ uint32_t processor(void) {
     __asm__ volatile("rdtscp" : "=a"(lo), "=d"(hi), "=c"(cpu));
     return lo + hi + cpu;
 }
+// CHECK-LABEL: @high_first(
+// CHECK: [[P:%.*]] = call { i64, i64 } @__weft_rdtsc()
+// CHECK: [[ALL:%.*]] = extractvalue { i64, i64 } [[P]], 0
+// CHECK: [[HIGH:%.*]] = lshr i64 [[ALL]], 32
+// CHECK: [[LOW:%.*]] = and i64 [[ALL]], 4294967295
+// CHECK: ret
+uint64_t high_first(void) {
+    uint32_t lo, hi;
+    __asm__ volatile("rdtsc" : "=d"(hi), "=a"(lo));
+    return (uint64_t)hi << 32 | lo;
+}
+// CHECK-LABEL: @low_only(
+// CHECK: call { i64, i64 } @__weft_rdtscp()
+uint32_t low_only(void) {
+    uint32_t lo;
+    __asm__ volatile("rdtscp" : "=a"(lo)::"edx", "ecx");
+    return lo;
+}
 // SAID: weft: warning: {{.*}}asm.c:[[#@LINE+3]]: inline assembly in 'random_by_hand' reads what differs
 uint64_t random_by_hand(void) {
     uint64_t v;

@@ -10,6 +10,16 @@ static uint64_t by_hand(void) {
     __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
     return (uint64_t)hi << 32 | lo;
 }
+static uint64_t high_first(void) {
+    uint32_t lo, hi;
+    __asm__ volatile("rdtsc" : "=d"(hi), "=a"(lo));
+    return (uint64_t)hi << 32 | lo;
+}
+static uint32_t low_only(void) {
+    uint32_t lo;
+    __asm__ volatile("rdtsc" : "=a"(lo) : : "edx");
+    return lo;
+}
 static uint64_t whole(void) {
     uint64_t v;
     __asm__ volatile("lfence; rdtsc; shlq $32, %%rdx; orq %%rdx, %%rax" : "=a"(v) : : "rdx");
@@ -21,9 +31,9 @@ static uint64_t cook(int me) {
     for (long i = 0; i < rounds; i++) {
         unsigned cpu;
         unsigned long long r = 0;
-        uint64_t a = by_hand(), b = whole(), c = __rdtsc(), d = __rdtscp(&cpu);
-        if (b < a || c < b) abort(); /* of one thread, on machines with a constant counter */
-        h = mix(mix(mix(h, a), b ^ c), d + cpu + __builtin_readcyclecounter());
+        uint64_t a = by_hand(), b = whole(), c = __rdtsc(), d = __rdtscp(&cpu), e = high_first();
+        if (b < a || c < b || e < c) abort(); /* of one thread, on machines with a constant counter */
+        h = mix(mix(mix(mix(h, a), b ^ c), e ^ low_only()), d + cpu + __builtin_readcyclecounter());
         if (__builtin_cpu_supports("rdrnd")) h = mix(h, (uint64_t)_rdrand64_step(&r) + r);
     }
     return h;

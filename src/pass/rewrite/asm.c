@@ -130,8 +130,10 @@ static void constraints(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef c
     }
 }
 
-/* The usual ways to read the time-stamp counter: fences, the instruction, fences, and maybe both halves put together. */
-static enum weft_asm_input tsc(const struct weft_asm *a, const char *text, size_t n) {
+/* The usual ways to read the time-stamp counter: fences, the instruction, fences, and maybe both halves put together; its
+ * registers are outputs in any order, or not wanted. */
+static enum weft_asm_input tsc(struct weft_asm *a, const char *text, size_t n) {
+    static const char *const registers[] = {"={ax},", "={dx},", "={cx},"};
     const char *at = text;
     struct statement s;
     int which = 0, joined = 0;
@@ -144,12 +146,20 @@ static enum weft_asm_input tsc(const struct weft_asm *a, const char *text, size_
         else if (strcmp(s.name, "lfence") && strcmp(s.name, "mfence") && strcmp(s.name, "nop"))
             return WEFT_ASM_OTHER;
     }
-    if (which && joined == 2 && !strcmp(a->outputs, "={ax},")) return WEFT_ASM_TSC_WHOLE;
-    if (joined) return WEFT_ASM_OTHER;
-    if (which && !strcmp(a->outputs, "={ax},={dx},")) return WEFT_ASM_TSC_HALVES;
-    if (which && !strcmp(a->outputs, "=A,")) return WEFT_ASM_OTHER;
-    if (which == 2 && !strcmp(a->outputs, "={ax},={dx},={cx},")) return WEFT_ASM_TSCP;
-    return WEFT_ASM_OTHER;
+    if (!which || a->count) return WEFT_ASM_OTHER;
+    enum weft_asm_input input = which == 2 ? WEFT_ASM_TSCP : WEFT_ASM_TSC;
+    if (joined) {
+        a->tsc[0] = 'w';
+        return joined == 2 && !strcmp(a->outputs, "={ax},") ? input : WEFT_ASM_OTHER;
+    }
+    int parts = 0;
+    for (const char *o = a->outputs; *o; o += 6, parts++) {
+        int k = 0;
+        while (k < 3 && strncmp(o, registers[k], 6)) k++;
+        if (k > which || parts == 3) return WEFT_ASM_OTHER; /* rdtsc leaves cx alone */
+        a->tsc[parts] = "lhp"[k];
+    }
+    return parts ? input : WEFT_ASM_OTHER;
 }
 
 void weft__asm_look(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef call) {

@@ -293,15 +293,17 @@ static void input_result(struct weft_rw *r, LLVMValueRef i, LLVMValueRef *v, uns
 static void asm_inst(struct weft_rw *r, LLVMValueRef i) {
     struct weft_asm a;
     weft__asm_look(&a, r->dl, i);
-    if (a.input >= WEFT_ASM_TSC_HALVES && LLVMIsACallInst(i)) {
-        LLVMValueRef p = input_pair(r, i, a.input == WEFT_ASM_TSCP ? "__weft_rdtscp" : "__weft_rdtsc");
-        LLVMValueRef whole = LLVMBuildExtractValue(r->b, p, 0, ""), v[3] = {whole};
-        if (a.input != WEFT_ASM_TSC_WHOLE) {
-            v[0] = LLVMBuildAnd(r->b, whole, weft__rw_i64c(r, 0xffffffff), "");
-            v[1] = LLVMBuildLShr(r->b, whole, weft__rw_i64c(r, 32), "");
-            v[2] = LLVMBuildExtractValue(r->b, p, 1, "");
-        }
-        input_result(r, i, v, a.input == WEFT_ASM_TSC_WHOLE ? 1 : a.input == WEFT_ASM_TSCP ? 3 : 2);
+    if (a.input >= WEFT_ASM_TSC && LLVMIsACallInst(i)) {
+        LLVMValueRef p = input_pair(r, i, a.input == WEFT_ASM_TSCP ? "__weft_rdtscp" : "__weft_rdtsc"), v[3];
+        LLVMValueRef whole = LLVMBuildExtractValue(r->b, p, 0, "");
+        unsigned parts = 0;
+        for (; a.tsc[parts]; parts++) switch (a.tsc[parts]) {
+            case 'l': v[parts] = LLVMBuildAnd(r->b, whole, weft__rw_i64c(r, 0xffffffff), ""); break;
+            case 'h': v[parts] = LLVMBuildLShr(r->b, whole, weft__rw_i64c(r, 32), ""); break;
+            case 'p': v[parts] = LLVMBuildExtractValue(r->b, p, 1, ""); break;
+            default: v[parts] = whole;
+            }
+        input_result(r, i, v, parts);
         return;
     }
     if (a.input) warn_asm(i, "reads what differs from run to run (rdtsc, rdrand, ...): replay cannot give it the same");

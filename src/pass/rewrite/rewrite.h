@@ -67,10 +67,9 @@ int weft__rw_interposed(const char *name); /* whether the runtime defines the fu
 #define WEFT_ASM_OPERANDS 32
 enum weft_asm_input {
     WEFT_ASM_NONE,
-    WEFT_ASM_OTHER,      /* reads something from outside in a way that is not known */
-    WEFT_ASM_TSC_HALVES, /* rdtsc: low and high word */
-    WEFT_ASM_TSC_WHOLE,  /* rdtsc, put together */
-    WEFT_ASM_TSCP,       /* rdtscp: low, high, processor */
+    WEFT_ASM_OTHER, /* reads something from outside in a way that is not known */
+    WEFT_ASM_TSC,   /* rdtsc */
+    WEFT_ASM_TSCP,  /* rdtscp */
 };
 struct weft_asm_operand {
     LLVMValueRef pointer;
@@ -86,6 +85,7 @@ struct weft_asm {
     int opaque;   /* may touch memory that no operand names */
     enum weft_asm_input input;
     char outputs[128]; /* constraints of outputs in registers, each followed by a comma */
+    char tsc[4];       /* what each of them gets of the counter: l(ow word), h(igh word), p(rocessor), w(hole) */
 };
 void weft__asm_look(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef call);
 
