@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Letting go of a C++ exception. Threads share one through std::exception_ptr (futures do, when a task throws), and libstdc++
  * counts the references in front of the object; whoever lets go last runs the destructor and frees the memory. Who that
- * is must be the same in replay, so the two functions that count down are here, and the count is ordered as any other
- * memory of the program.
+ * is must be the same in replay, so the functions that count down are here, and the count is ordered as any other memory of
+ * the program.
  *
  * Counting up needs no order: only who holds a reference does it, so it never decides who is last. For the same reason the
  * last holder may set the count to 1 again and leave the rest to the library, which counts to 0, destroys and frees.
@@ -85,3 +85,15 @@ WEFT_INST void _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv(void **pointe
     *pointer = NULL;
     _Unwind_DeleteException(&((struct exception *)object - 1)->unwind);
 }
+
+/* Objects of libstdc++ with a virtual destructor and one member, an exception_ptr: ~_Result_base(), of futures, and
+ * ~nested_exception(). */
+struct holder {
+    const void *virtuals;
+    void *object;
+};
+WEFT_INST void _ZNSt13__future_base12_Result_baseD2Ev(struct holder *h) {
+    _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv(&h->object);
+}
+WEFT_INST void _ZNSt16nested_exceptionD2Ev(struct holder *h) { _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv(&h->object); }
+WEFT_INST void _ZNSt16nested_exceptionD1Ev(struct holder *h) { _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv(&h->object); }

@@ -76,6 +76,19 @@ int main(int argc, char **argv) {
     }
     try {
         try {
+            try {
+                throw trouble(9);
+            } catch (...) {
+                std::throw_with_nested(std::logic_error("nested"));
+            }
+        } catch (const std::logic_error &e) {
+            std::rethrow_if_nested(e);
+        }
+    } catch (const trouble &t) {
+        h = mix(h, t.n);
+    }
+    try {
+        try {
             throw trouble(8);
         } catch (...) {
             throw; /* thrown again: not let go of at the end of this handler */
