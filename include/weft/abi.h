@@ -83,6 +83,7 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  * variable WEFT_RT=1 (first in the environment; the runtime removes it). The file starts with struct weft_control; in
  * replay the schedule follows at sched_off. */
 #define WEFT_CONTROL_FD 1023
+#define WEFT_ALIVE_FD 1022 /* record: a pipe that every recorded process keeps open until its end */
 #define WEFT_ENV "WEFT_RT=1"
 #define WEFT_CONTROL_MAGIC 0x304c5254464557ull
 #define WEFT_EXIT_DIVERGED 125
@@ -111,7 +112,10 @@ struct weft_control {
     uint32_t exit_code;
     uint64_t options;      /* WEFT_OPT_* */
     uint64_t chunks;       /* record: chunks of `streams` in use */
-    uint64_t spare[4];
+    uint64_t parts_off;    /* replay: uint32_t[parts]: descriptors of the launcher that are the files of forked processes */
+    uint64_t parts;
+    uint64_t launcher;     /* pid */
+    uint64_t personality;  /* that the program would have without weft */
     char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */
     char message[4096];    /* written by the runtime: one line for people, without prefix or newline */
 };

@@ -145,7 +145,10 @@ enum weft_item_kind {
     X(FUTEX, 4115)                                                                                                     \
     X(ALLOC, 4116)      /* the allocator exchanged memory with the common pool */                                      \
     X(OTHER, 4117)                                                                                                     \
-    X(SIGNALS, 4118)    /* u64 each: signals ignored, signals blocked when the process started; missing: none */
+    X(SIGNALS, 4118)    /* u64 each: signals ignored, signals blocked when the process started; missing: none */       \
+    X(FORK, 4119)       /* result: pid or error; u32: number of the child's part */                                    \
+    X(SPAWN, 4120)      /* another program was started: error; u32 pid; or was run: its status */                      \
+    X(EXEC, 4121)       /* the process becomes another program here, unless an execve follows: that is the error */
 
 enum weft_op {
 #define WEFT_X(name, code) WEFT_OP_##name = code,

@@ -29,7 +29,7 @@ static void quoted(struct weft_strbuf *b, const char *s) {
     weft__strbuf_puts(b, "'");
 }
 
-static void print_json(struct weft_trace *t, const struct weft_counts *n, const char *status) {
+static void print_json(struct weft_trace *t, const struct weft_counts *n, uint64_t processes, const char *status) {
     struct weft_strbuf b = {0};
     weft__strbuf_puts(&b, "{\n  \"trace\": ");
     weft__strbuf_json(&b, t->dir);
@@ -47,10 +47,10 @@ static void print_json(struct weft_trace *t, const struct weft_counts *n, const 
     if (t->has_end)
         weft__strbuf_printf(&b, ",\n  \"%s\": %u", t->end.kind == WEFT_END_SIGNAL ? "signal" : "exit", t->end.code);
     weft__strbuf_printf(&b,
-                        ",\n  \"complete\": %s,\n  \"lost\": %s,\n  \"threads\": %" PRIu64 ",\n  \"edges\": %" PRIu64
+                        ",\n  \"complete\": %s,\n  \"lost\": %s,\n  \"processes\": %" PRIu64 ",\n  \"threads\": %" PRIu64 ",\n  \"edges\": %" PRIu64
                         ",\n  \"inputs\": %" PRIu64 ",\n  \"stream_bytes\": %" PRIu64 ",\n  \"bytes\": %" PRIu64
                         ",\n  \"modules\": [",
-                        t->has_end ? "true" : "false", n->lost ? "true" : "false", n->threads, n->edges, n->inputs,
+                        t->has_end ? "true" : "false", n->lost ? "true" : "false", processes, n->threads, n->edges, n->inputs,
                         n->stream_bytes, weft__trace_disk_bytes(t->dir));
     for (size_t i = 0; i < t->nmodules; i++) {
         weft__strbuf_puts(&b, i ? ", {\"path\": " : "{\"path\": ");
@@ -62,7 +62,7 @@ static void print_json(struct weft_trace *t, const struct weft_counts *n, const 
     weft__strbuf_fini(&b);
 }
 
-static void print_text(struct weft_trace *t, const struct weft_counts *n, const char *status) {
+static void print_text(struct weft_trace *t, const struct weft_counts *n, uint64_t processes, const char *status) {
     struct weft_strbuf command = {0};
     char buf[WEFT_NUMBUF], when[64] = "";
     time_t start = (time_t)t->header.start_time;
@@ -78,6 +78,9 @@ static void print_text(struct weft_trace *t, const struct weft_counts *n, const 
     printf("in        %s\n", t->cwd);
     printf("recorded  %s\n", when);
     printf("status    %s\n", status);
+    if (processes > 1)
+        printf("forked    %s process%s: weft info %s/1, and so on\n", weft__commas(buf, processes - 1),
+               processes == 2 ? "" : "es", t->dir);
     printf("threads   %s\n", weft__commas(buf, n->threads));
     printf("edges     %s\n", weft__commas(buf, n->edges));
     printf("inputs    %s\n", weft__commas(buf, n->inputs));
@@ -106,13 +109,14 @@ int weft__cmd_info(int argc, char **argv) {
     }
     if (argc - optind > 1) return weft__usage("info", "one trace at a time");
     struct weft_counts counts;
+    uint64_t processes = 1;
     if (weft__store_find(argv[optind], &dir, &err) < 0 || weft__trace_open(dir, &t, &err) < 0 ||
-        weft__trace_check(t, &counts, &err) < 0) {
+        weft__trace_check(t, &counts, &err) < 0 || weft__trace_check_parts(t, &processes, &err) < 0) {
         weft__fail(&err);
         goto out;
     }
     status_text(t, &status);
-    (json ? print_json : print_text)(t, &counts, status.s);
+    (json ? print_json : print_text)(t, &counts, processes, status.s);
     ret = weft__flush(0);
 out:
     weft__strbuf_fini(&status);

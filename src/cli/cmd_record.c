@@ -76,7 +76,7 @@ static uint64_t elapsed_us(const struct timespec *from, const struct timespec *t
     return (uint64_t)((to->tv_sec - from->tv_sec) * 1000000 + (to->tv_nsec - from->tv_nsec) / 1000);
 }
 
-static void summary(const char *name, const struct weft_trace *t, const struct weft_counts *n) {
+static void summary(const char *name, const struct weft_trace *t, const struct weft_counts *n, unsigned forked) {
     char a[WEFT_NUMBUF], b[WEFT_NUMBUF], c[WEFT_NUMBUF], d[WEFT_NUMBUF];
     struct weft_strbuf line = {0};
     size_t foreign = 0;
@@ -84,6 +84,7 @@ static void summary(const char *name, const struct weft_trace *t, const struct w
                         n->threads == 1 ? "" : "s", weft__commas(b, n->edges), n->edges == 1 ? "" : "s",
                         weft__commas(c, n->inputs), n->inputs == 1 ? "" : "s",
                         weft__bytes(d, weft__trace_disk_bytes(t->dir)));
+    if (forked) weft__strbuf_printf(&line, "; %u process%s forked", forked, forked == 1 ? " was" : "es were");
     for (size_t i = 0; i < t->nmodules; i++)
         if (weft__is_foreign(&t->modules[i]))
             weft__strbuf_printf(&line, "%s%s",
@@ -155,7 +156,8 @@ int weft__cmd_record(int argc, char **argv) {
         goto out;
     }
     struct weft_launch launch = {
-        .program = program, .argv = start.argv, .env = env, .at_random = start.at_random, .control = &control};
+        .program = program, .argv = start.argv, .env = env, .at_random = start.at_random, .wait_all = true,
+        .control = &control};
     int wait_status;
     if (!dir_option) {
         launch.started = set_latest;
@@ -179,6 +181,9 @@ int weft__cmd_record(int argc, char **argv) {
     uint64_t run = elapsed_us(&begun, &progress.start);
     if (r == 0)
         r = weft__trace_seal(t, kind, code, run / 50 > 20000 ? run / 50 : 20000, show_progress, &progress, &counts, &err);
+    char message[sizeof control.control->message] = "";
+    int forked = r < 0 ? r : weft__trace_seal_parts(dir, run / 50, message, &err);
+    if (r == 0 && forked < 0) r = forked;
     if (progress.shown) fprintf(stderr, "\r\033[K");
     if (r < 0) {
         weft__warn("the program ended, but its trace cannot be closed: %s", err.text);
@@ -187,13 +192,14 @@ int weft__cmd_record(int argc, char **argv) {
         goto out;
     }
     control.control->message[sizeof control.control->message - 1] = 0;
-    if (control.control->outcome == WEFT_OUT_REFUSED) {
-        char *text = weft__message_lines(t, control.control->message);
+    if (control.control->outcome == WEFT_OUT_REFUSED) memcpy(message, control.control->message, sizeof message);
+    if (*message) {
+        char *text = weft__message_lines(t, message);
         weft__warn("%s", text);
         free(text);
         goto out;
     }
-    summary(name, t, &counts);
+    summary(name, t, &counts, (unsigned)forked);
     if (control.control->log_full)
         weft__warn(
             "%s: the disk was full (%s): the program went on, but of what it did after %s of events nothing is known",

@@ -40,6 +40,20 @@ static char *judge(struct weft_trace *t, const struct weft_control *c, int wait_
     return NULL;
 }
 
+/* The processes that were forked. One that was killed, or that left nothing, may end as it likes. */
+static char *judge_parts(const struct weft_schedule *s) {
+    char *why = NULL;
+    for (size_t k = 0; k < s->nparts && !why; k++) {
+        struct weft_schedule *p = &s->parts[k];
+        if (!p->trace || p->counts.threads == 0) continue;
+        int status = p->control->exit_kind == WEFT_END_SIGNAL ? (int)p->control->exit_code
+                                                              : (int)(p->control->exit_code & 0xff) << 8;
+        why = judge(p->trace, p->control, status);
+        if (!why) why = judge_parts(p);
+    }
+    return why;
+}
+
 int weft__cmd_replay(int argc, char **argv) {
     static const struct option options[] = {{"times", required_argument, NULL, 'n'}, {0}};
     unsigned long times = 1, identical = 0;
@@ -69,6 +83,10 @@ int weft__cmd_replay(int argc, char **argv) {
     }
     if (t->recording) {
         weft__warn("%s: is still being recorded", t->dir);
+        goto out;
+    }
+    if (weft__trace_is_part(dir)) {
+        weft__warn("%s: is a process that was forked: it is replayed with the trace that it belongs to", t->dir);
         goto out;
     }
     if (weft__replay_schedule(t, &schedule, &err) < 0 || weft__program_unchanged(t, &err) < 0) {
@@ -115,6 +133,7 @@ int weft__cmd_replay(int argc, char **argv) {
             goto out;
         }
         char *why = judge(t, schedule.control, wait_status);
+        if (!why) why = judge_parts(&schedule);
         identical += !why;
         if (!why || first)
             free(why);

@@ -163,12 +163,13 @@ int weft__store_find(const char *name, char **out, struct weft_err *err) {
 }
 
 /* header goes last: until then the folder is a trace that can be removed again. */
-static const char *const files[] = {"end",        "end.tmp", "streams", "streams.zst", "streams.zst.tmp",
+static const char *const files[] = {"end",        "end.tmp", "streams", "streams.zst", "streams.zst.tmp", "control",
                                     "header.tmp", "header"};
 
 int weft__store_remove(const char *dir, bool own, struct weft_err *err) {
     struct stat st;
     int r = 0;
+    unsigned parts = weft__trace_parts(dir);
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return weft__err(err, errno, "%s: %s", dir,
@@ -187,6 +188,12 @@ int weft__store_remove(const char *dir, bool own, struct weft_err *err) {
         r = weft__err(err, EBUSY, "%s: is still being recorded", dir);
         goto out;
     }
+    for (unsigned k = 1; k <= parts && r == 0; k++) {
+        struct weft_strbuf part = {0};
+        if (weft__trace_part(dir, k, &part)) r = weft__store_remove(part.s, true, err); /* their header's lock is ours */
+        weft__strbuf_fini(&part);
+    }
+    if (r < 0) goto out;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (fstatat(fd, files[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && unlinkat(fd, files[i], 0) < 0) {
             r = weft__err(err, errno, "%s/%s: cannot remove: %s", dir, files[i], strerror(errno));

@@ -57,13 +57,14 @@ static void fail(int pipe, enum step step) {
     _exit(125);
 }
 
-static void child(const struct weft_launch *l, char *const *env, int pipe, const sigset_t *mask) {
+static void child(const struct weft_launch *l, char *const *env, int pipe, int alive, const sigset_t *mask) {
     struct rlimit files, more;
     getrlimit(RLIMIT_NOFILE, &files);
     more = files;
     if (more.rlim_cur <= WEFT_CONTROL_FD && more.rlim_max > WEFT_CONTROL_FD) more.rlim_cur = WEFT_CONTROL_FD + 1;
     setrlimit(RLIMIT_NOFILE, &more);
     if (dup2(l->control->fd, WEFT_CONTROL_FD) < 0) fail(pipe, STEP_FD);
+    if (alive >= 0 && dup2(alive, WEFT_ALIVE_FD) < 0) fail(pipe, STEP_FD);
     setrlimit(RLIMIT_NOFILE, &files); /* a descriptor beyond the limit stays open */
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 && (l->no_stdin || l->quiet)) fail(pipe, STEP_STDIO);
@@ -77,6 +78,7 @@ static void child(const struct weft_launch *l, char *const *env, int pipe, const
         if (setrlimit(RLIMIT_STACK, &lim) < 0) fail(pipe, STEP_STACK);
     }
     int old = personality(0xffffffff);
+    l->control->control->personality = (unsigned)old;
     if (old < 0 || personality((unsigned)old | ADDR_NO_RANDOMIZE) < 0) fail(pipe, STEP_PERSONALITY);
     sigprocmask(SIG_SETMASK, mask, NULL);
     if (l->may_interrupt) prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would be there to say how the replay ended */
@@ -196,7 +198,7 @@ static int start(const struct weft_launch *l, pid_t pid, int pipe, int *status, 
 int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err) {
     sigset_t block, mask;
     struct sigaction old[HANDLED];
-    int pipe[2] = {-1, -1};
+    int pipe[2] = {-1, -1}, alive[2] = {-1, -1};
     int r = 0;
     size_t n = 0;
 
@@ -205,7 +207,7 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     env[0] = (char *)WEFT_ENV;
     memcpy(env + 1, l->env, n * sizeof *env);
 
-    if (pipe2(pipe, O_CLOEXEC) < 0) {
+    if (pipe2(pipe, O_CLOEXEC) < 0 || (l->wait_all && pipe2(alive, O_CLOEXEC) < 0)) {
         r = weft__err(err, errno, "pipe: %s", strerror(errno));
         goto out;
     }
@@ -214,8 +216,9 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     for (size_t i = 0; i < HANDLED; i++) sigaddset(&block, handled[i]);
     sigprocmask(SIG_BLOCK, &block, &mask);
     interrupted = 0;
+    if (l->may_interrupt) prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t pid = fork();
-    if (pid == 0) child(l, env, pipe[1], &mask);
+    if (pid == 0) child(l, env, pipe[1], alive[1], &mask);
     if (pid < 0) {
         r = weft__err(err, errno, "fork: %s", strerror(errno));
         sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -223,6 +226,8 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     }
     close(pipe[1]);
     pipe[1] = -1;
+    if (alive[1] >= 0) close(alive[1]);
+    alive[1] = -1;
     running = pid;
     for (size_t i = 0; i < HANDLED; i++) {
         struct sigaction sa = {.sa_flags = SA_RESTART};
@@ -244,6 +249,9 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     if (r == 0 && wait_for(pid, status) < 0) r = weft__err(err, errno, "waitpid: %s", strerror(errno));
     if (r > 0) r = 0;
     running = 0;
+    char none;
+    while (r == 0 && alive[0] >= 0 && read(alive[0], &none, 1) < 0 && errno == EINTR) {}
+    while (r == 0 && l->may_interrupt && waitpid(-1, NULL, 0) >= 0) {} /* orphans of a replay come to us */
     for (size_t i = 0; i < HANDLED; i++) sigaction(handled[i], &old[i], NULL);
     if (interrupted) {
         signal(interrupted, SIG_DFL);
@@ -252,6 +260,8 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
 out:
     if (pipe[0] >= 0) close(pipe[0]);
     if (pipe[1] >= 0) close(pipe[1]);
+    if (alive[0] >= 0) close(alive[0]);
+    if (alive[1] >= 0) close(alive[1]);
     free(env);
     return r;
 }

@@ -16,8 +16,11 @@ struct weft_schedule {
     uint64_t size;
     struct weft_control *control; /* at the start of map */
     struct weft_counts counts;
+    struct weft_schedule *parts;
+    size_t nparts;
+    struct weft_trace *trace; /* of a part: open as long as this */
 };
-/* The memory file of a replay: control block and schedule. */
+/* The memory file of a replay: control block and schedule; and those of the processes that were forked, as `parts`. */
 int weft__replay_schedule(struct weft_trace *t, struct weft_schedule *out, struct weft_err *err) WEFT_MUST;
 /* The memory file of a recording: the control block alone. */
 int weft__record_control(const char *streams, uint64_t seed, struct weft_schedule *out, struct weft_err *err) WEFT_MUST;
@@ -51,6 +54,7 @@ struct weft_launch {
     bool no_stdin;      /* stdin from /dev/null */
     bool may_interrupt; /* SIGINT and the like end the program at once, and weft with it; otherwise they are the
                            program's */
+    bool wait_all;      /* until all processes have ended that the program forked */
     struct weft_schedule *control;
     void (*started)(void *ctx); /* called when the program runs; may be NULL */
     void *ctx;

@@ -123,7 +123,8 @@ static int first_walk(struct build *b, struct weft_counts *counts, struct weft_e
         s->own++;
         s->exited = i.kind == WEFT_ITEM_EXIT;
         if (i.kind == WEFT_ITEM_CRASH) s->crash = (int)i.op;
-        if (i.kind == WEFT_ITEM_CRASH || (i.kind == WEFT_ITEM_INPUT && i.op == SYS_exit_group)) s->ended = true;
+        if (i.kind == WEFT_ITEM_CRASH || (i.kind == WEFT_ITEM_INPUT && (i.op == SYS_exit_group || i.op == WEFT_OP_EXEC))) s->ended = true;
+        if (i.kind == WEFT_ITEM_INPUT && i.op == SYS_execve) s->ended = false; /* it failed */
         b->data_len += padded(i.size);
     }
     counts->stream_bytes = c.stream_bytes;
@@ -320,6 +321,27 @@ static int map_grow(struct weft_schedule *s, uint64_t size, struct weft_err *err
     return 0;
 }
 
+/* The processes that were forked from this one. */
+static int build_parts(const char *dir, struct weft_schedule *s, struct weft_err *err) {
+    int r = 0;
+    unsigned n = weft__trace_parts(dir);
+    if (!n) return 0;
+    s->parts = weft__alloc(n * sizeof *s->parts);
+    s->nparts = n;
+    for (unsigned k = 0; k < n; k++) s->parts[k].fd = -1;
+    for (unsigned k = 0; k < n && r == 0; k++) {
+        struct weft_strbuf part = {0};
+        struct weft_trace *t = NULL;
+        if (weft__trace_part(dir, k + 1, &part)) {
+            r = weft__trace_open(part.s, &t, err);
+            if (r == 0) r = weft__replay_schedule(t, &s->parts[k], err);
+            s->parts[k].trace = t;
+        }
+        weft__strbuf_fini(&part);
+    }
+    return r;
+}
+
 int weft__replay_schedule(struct weft_trace *t, struct weft_schedule *out, struct weft_err *err) {
     struct build b = {.t = t};
     struct weft_schedule s = {.fd = -1};
@@ -364,7 +386,11 @@ int weft__replay_schedule(struct weft_trace *t, struct weft_schedule *out, struc
         b.slots[n].mark = NULL;
     }
 
-    if ((r = map_grow(&s, page_up(flags_off + flags * sizeof(uint32_t)), err)) < 0) goto out;
+    if ((r = build_parts(t->dir, &s, err)) < 0) goto out;
+    uint64_t parts_off = flags_off + flags * sizeof(uint32_t);
+    if ((r = map_grow(&s, page_up(parts_off + s.nparts * sizeof(uint32_t)), err)) < 0) goto out;
+    for (size_t k = 0; k < s.nparts; k++)
+        if (s.parts[k].fd >= 0) ((uint32_t *)(s.map + parts_off))[k] = (uint32_t)s.parts[k].fd;
     struct weft_sched *head = (struct weft_sched *)(s.map + sched_off);
     *head = (struct weft_sched){
         .slots = b.nslots,
@@ -390,7 +416,10 @@ int weft__replay_schedule(struct weft_trace *t, struct weft_schedule *out, struc
                                        .mode = WEFT_REPLAY,
                                        .seed = t->header.seed,
                                        .map_size = s.size,
-                                       .sched_off = sched_off};
+                                       .sched_off = sched_off,
+                                       .parts_off = parts_off,
+                                       .parts = s.nparts,
+                                       .launcher = (uint64_t)getpid()};
     s.counts = counts;
     *out = s;
     s = (struct weft_schedule){.fd = -1};
@@ -419,15 +448,20 @@ void weft__schedule_reset(struct weft_schedule *s) {
     struct weft_control *c = s->control;
     c->outcome = WEFT_OUT_RUNNING;
     c->exit_kind = c->exit_code = 0;
-    c->vdso = c->log_full = c->chunks = 0;
+    c->vdso = c->log_full = c->chunks = c->personality = 0;
     memset(c->message, 0, sizeof c->message);
     if (c->mode == WEFT_REPLAY) {
         struct weft_sched *head = (struct weft_sched *)(s->map + c->sched_off);
         memset(s->map + head->flags_off, 0, head->flags * sizeof(uint32_t));
     }
+    for (size_t k = 0; k < s->nparts; k++)
+        if (s->parts[k].fd >= 0) weft__schedule_reset(&s->parts[k]);
 }
 
 void weft__schedule_fini(struct weft_schedule *s) {
+    for (size_t k = 0; k < s->nparts; k++) weft__schedule_fini(&s->parts[k]);
+    free(s->parts);
+    weft__trace_close(s->trace);
     if (s->map) munmap(s->map, s->size);
     if (s->fd >= 0) close(s->fd);
     *s = (struct weft_schedule){.fd = -1};

@@ -104,6 +104,11 @@ static void end_if_all_done(struct weft_thread *t) {
         struct weft_thread *o = weft__threads[k];
         if (o && o != t && o->alive && __atomic_load_n(&o->waiting, __ATOMIC_SEQ_CST) != 2 && unfinished(o)) return;
     }
+    weft__gate_end_process(s);
+}
+
+/* As the recorded process ended. */
+void weft__gate_end_process(const struct weft_sched *s) {
     weft__control->exit_kind = s->end_kind;
     weft__control->exit_code = s->end_code;
     __atomic_store_n(&weft__control->outcome, WEFT_OUT_ENDED, __ATOMIC_RELEASE);
@@ -114,6 +119,7 @@ static void end_if_all_done(struct weft_thread *t) {
         weft__raw(SYS_kill, weft__raw(SYS_getpid), s->end_code);
     }
     weft__raw(SYS_exit_group, s->end_code);
+    __builtin_unreachable();
 }
 
 /* A thread beyond what is known of it: it must not disturb the others. */
@@ -297,6 +303,14 @@ void weft__gate_finish(struct weft_thread *t) {
         }
         if (r != -110) quiet = 0;
     }
+}
+
+void weft__gate_forked(struct weft_thread *t) {
+    progress = 0;
+    awake = 1;
+    for (uint32_t s = 1; s < weft__slots; s++)
+        if (weft__threads[s]) weft__gate_open(weft__threads[s]);
+    (void)t;
 }
 
 void weft__gate_open(struct weft_thread *t) {

@@ -216,6 +216,10 @@ static void rt_free(void *p) {
     rt_free_list[b->class] = b;
     weft__unlock(&rt_lock);
 }
+void weft__heap_forked(void) {
+    weft__zero(pool_locks, sizeof pool_locks);
+    spare_lock = rt_lock = 0;
+}
 static int in_runtime(void) { return weft__mode != WEFT_NATIVE && __weft_tls.depth; }
 
 /* What libc frees while the runtime calls it and is the program's all the same: thread-local storage of a library that was

@@ -151,7 +151,6 @@ long weft__on_rt(void *fn, ...);
     X(FILE *, fdopen, (int, const char *))                                                                             \
     X(FILE *, tmpfile, (void))                                                                                         \
     X(FILE *, tmpfile64, (void))                                                                                       \
-    X(FILE *, popen, (const char *, const char *))                                                                     \
     X(FILE *, fmemopen, (void *, size_t, const char *))                                                                \
     X(FILE *, open_memstream, (char **, size_t *))                                                                     \
     X(FILE *, open_wmemstream, (wchar_t **, size_t *))                                                                 \
@@ -159,7 +158,6 @@ long weft__on_rt(void *fn, ...);
     X(FILE *, freopen, (const char *, const char *, FILE *))                                                           \
     X(FILE *, freopen64, (const char *, const char *, FILE *))                                                         \
     X(int, fclose, (FILE *))                                                                                           \
-    X(int, pclose, (FILE *))                                                                                           \
     X(int, fcloseall, (void))                                                                                          \
     X(void, flockfile, (FILE *))                                                                                       \
     X(int, ftrylockfile, (FILE *))                                                                                     \

@@ -149,6 +149,8 @@ static struct {
     uint64_t serial;
 } list;
 
+WEFT_HIDDEN void weft__streams_forked(void) { list.lock = 0; }
+
 static void list_lock(struct weft_thread *t) {
     int zero = 0;
     if (__atomic_compare_exchange_n(&list.lock, &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
@@ -365,7 +367,6 @@ static FILE *add(FILE *f, struct memory *m) {
     }
 OPEN(fopen, (const char *p, const char *m), (p, m), p, m)
 OPEN(fopen64, (const char *p, const char *m), (p, m), p, m)
-OPEN(popen, (const char *p, const char *m), (p, m), p, m)
 OPEN(fdopen, (int fd, const char *m), (fd, m), NULL, m)
 OPEN(tmpfile, (void), (), NULL, NULL)
 OPEN(tmpfile64, (void), (), NULL, NULL)
@@ -411,7 +412,6 @@ static int shut(FILE *f, int (*real)(FILE *)) {
     return r;
 }
 WEFT_API int fclose(FILE *f) { return weft__mode == WEFT_NATIVE ? REAL(fclose)(f) : shut(f, REAL(fclose)); }
-WEFT_API int pclose(FILE *f) { return weft__mode == WEFT_NATIVE ? REAL(pclose)(f) : shut(f, REAL(pclose)); }
 
 /* Becomes the newest, or is closed. */
 static FILE *reopen(const char *p, const char *mode, FILE *f, FILE *(*real)(const char *, const char *, FILE *)) {

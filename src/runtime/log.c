@@ -19,23 +19,83 @@
 #define TAIL 16    /* kept for LOST */
 #define EDGE_MAX 56
 
-static int log_fd = -1;
+static int log_fd = -1, dir_fd = -1, alive_fd = -1;
 static int log_lock;
 static unsigned char *extent;
 static uint64_t extent_used = EXTENT, file_size;
 
-void weft__log_open(void) {
-    long fd = weft__raw(SYS_open, weft__control->streams, O_RDWR | O_CLOEXEC, 0);
-    if (fd < 0) weft__refuse("cannot open %s (error %ld)", weft__control->streams, -fd);
-    /* Out of the way of the program's own descriptors. */
+/* Out of the way of the program's own descriptors. */
+static int up(long fd) {
     long hi = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 1000);
     if (hi < 0) hi = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 200);
     if (hi < 0) weft__refuse("cannot duplicate a descriptor for the log (error %ld)", -hi);
     weft__raw(SYS_close, fd);
-    log_fd = (int)hi;
+    return (int)hi;
 }
 
-int weft__log_fd(void) { return log_fd; }
+static size_t dir_length(void) {
+    size_t n = 0, slash = 0;
+    for (; weft__control->streams[n]; n++)
+        if (weft__control->streams[n] == '/') slash = n;
+    return slash;
+}
+
+void weft__log_open(void) {
+    char dir[sizeof weft__control->streams];
+    long fd = weft__raw(SYS_open, weft__control->streams, O_RDWR | O_CLOEXEC, 0);
+    if (fd < 0) weft__refuse("cannot open %s (error %ld)", weft__control->streams, -fd);
+    log_fd = up(fd);
+    weft__copy(dir, weft__control->streams, dir_length());
+    dir[dir_length()] = 0;
+    fd = weft__raw(SYS_open, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd < 0) weft__refuse("cannot open %s (error %ld)", dir, -fd);
+    dir_fd = up(fd);
+    alive_fd = up(WEFT_ALIVE_FD);
+}
+
+int weft__log_own_fd(long fd) { return fd >= 0 && (fd == log_fd || fd == dir_fd || fd == alive_fd); }
+
+/* The forked process, number `part` of its parent's, writes into a folder of its own in the parent's; beside its streams
+ * its control block, which `weft record` reads when all is over. */
+void weft__log_forked(struct weft_thread *t, uint32_t part) {
+    static const char streams[] = "/streams";
+    struct weft_control *c = weft__control;
+    char name[16], path[sizeof c->streams];
+    size_t n = weft__format(name, sizeof name, "%u", part), d = dir_length();
+    weft__copy(path, c->streams, d);
+    path[d++] = '/';
+    if (d + n + sizeof streams > sizeof path) weft__refuse("processes were forked too deep for the length of a path");
+    weft__copy(path + d, name, n);
+    weft__copy(path + d + n, streams, sizeof streams);
+    extent = NULL;
+    extent_used = EXTENT;
+    file_size = 0;
+    log_lock = 0;
+    t->log = (struct weft_log){0};
+    long r = weft__raw(SYS_mkdirat, dir_fd, name, 0777), dir = -1, fd = -1;
+    if (r >= 0) r = dir = weft__raw(SYS_openat, dir_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    if (r >= 0) r = weft__raw(SYS_linkat, dir_fd, "header", dir, "header", 0);
+    if (r >= 0) r = fd = weft__raw(SYS_openat, dir, "control", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (r >= 0) r = weft__raw(SYS_fallocate, fd, 0, 0, sizeof *c);
+    if (r == -EOPNOTSUPP || r == -ENOSYS) r = weft__raw(SYS_ftruncate, fd, sizeof *c);
+    if (r >= 0) r = weft__raw(SYS_pwrite64, fd, c, sizeof *c, 0);
+    if (r >= 0) r = weft__raw(SYS_mmap, c, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    if (r == (long)c) {
+        weft__raw(SYS_close, fd);
+        weft__copy(c->streams, path, d + n + sizeof streams);
+        c->chunks = 0;
+        c->log_full = 0;
+        r = fd = weft__raw(SYS_openat, dir, "streams", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (r >= 0) {
+            weft__raw(SYS_close, log_fd);
+            weft__raw(SYS_close, dir_fd);
+            log_fd = up(fd);
+            dir_fd = up(dir);
+            return;
+        }
+    }
+    weft__refuse("a forked process cannot be recorded: no folder for it in %s (error %ld)", c->streams, -r);
+}
 
 /* A zeroed chunk, or NULL: no space. */
 static struct weft_chunk *chunk_new(void) {

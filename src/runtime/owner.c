@@ -308,15 +308,22 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
 }
 
 static void wait_served(struct weft_thread *t) {
-    int budget = probing() ? SPIN : SPIN >> CROWDED;
+    /* Who does not quarrel goes by its own luck: where spins were in vain of late, they are short. */
+    int hot = t->quarrels >= HOT, budget = !hot ? SPIN >> t->unlucky : probing() ? SPIN : SPIN >> CROWDED;
     for (int i = 0; i < budget; i++) {
         if (__atomic_load_n(&t->served, __ATOMIC_ACQUIRE) == 1) {
-            was_wait(0);
+            if (hot)
+                was_wait(0);
+            else
+                t->unlucky -= t->unlucky > 0;
             return;
         }
         weft__pause();
     }
-    was_wait(1);
+    if (hot)
+        was_wait(1);
+    else
+        t->unlucky += t->unlucky < CROWDED;
     int z = 0;
     if (__atomic_compare_exchange_n(&t->served, &z, 2, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
         while (__atomic_load_n(&t->served, __ATOMIC_ACQUIRE) == 2)
@@ -335,6 +342,11 @@ static int holds(struct weft_thread *t) {
     return (int64_t)(t->tenure - now) > 0;
 }
 
+/* Whether all threads but one are to be outside (weft__rec_stop); and where and how often that was so. */
+static int stopped; /* futex word */
+static uint32_t stop_age;
+static struct weft_pos stop_pos;
+
 static void rearm(struct weft_thread *t, uint64_t site) {
     uint64_t limit = t->tls->outside ? 0 : WEFT_NEVER;
     for (;;) {
@@ -346,7 +358,8 @@ static void rearm(struct weft_thread *t, uint64_t site) {
         }
         serve(t, site, t->quarrels < HOT);
     }
-    if (unlikely(__atomic_load_n(&t->sig_pending, __ATOMIC_SEQ_CST))) __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
+    if (unlikely(__atomic_load_n(&t->sig_pending, __ATOMIC_SEQ_CST) || __atomic_load_n(&stopped, __ATOMIC_SEQ_CST)))
+        __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
 }
 
 /* First owner: take what nobody has of the page. */
@@ -513,6 +526,11 @@ static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t si
 
 void weft__rec_tick(struct weft_thread *t) {
     weft__rec_release(t);
+    if (unlikely(__atomic_load_n(&stopped, __ATOMIC_RELAXED))) {
+        weft__rec_out(t);
+        weft__rec_in(t);
+        return;
+    }
     rearm(t, 0);
 }
 
@@ -563,10 +581,98 @@ void weft__rec_out(struct weft_thread *t) {
     __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
 }
 
+/* t is IN from here on, unless the world stands still. */
+static void come_in(struct weft_thread *t) {
+    for (;;) {
+        weft__lock(&t->lock);
+        /* Pairs with weft__rec_stop: either it sees the thread IN, or the thread sees the world stopped. */
+        if (likely(!__atomic_load_n(&stopped, __ATOMIC_SEQ_CST))) break;
+        weft__unlock(&t->lock);
+        weft__raw(SYS_futex, &stopped, FUTEX_WAIT_PRIVATE, 1, 0);
+    }
+    t->state = WEFT_IN;
+    weft__unlock(&t->lock);
+}
+
+/* (clock, 0) comes after the last fork. */
+void weft__rec_after_fork(struct weft_thread *t) {
+    if (likely(t->stop_age == stop_age)) return;
+    t->stop_age = stop_age;
+    weft__rec_edge(t, 0, &stop_pos);
+}
+
 void weft__rec_in(struct weft_thread *t) {
+    come_in(t);
+    weft__rec_after_fork(t);
+    rearm(t, 0);
+}
+
+/* A new thread, before its first tick. */
+void weft__rec_begin(struct weft_thread *t) {
+    t->waiters = NULL;
+    come_in(t);
+}
+
+/* ---- the world stops: t, at (clock, 0), is the only thread inside, and its position comes after where all others stand.
+ * They go on after it. A thread that is asked to stop does so at its next tick; whoever waits for its answer gets it
+ * then, and stops at its own. */
+
+/* One at a time: the caller has a lock for that. */
+void weft__rec_stop(struct weft_thread *t) {
+    weft__rec_out(t);
+    weft__rec_after_fork(t);
+    __atomic_store_n(&stopped, 1, __ATOMIC_SEQ_CST);
+    for (uint32_t s = 1; s < __atomic_load_n(&weft__slots, __ATOMIC_ACQUIRE); s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (!o || o == t) continue;
+        for (int i = 0;; i++) {
+            weft__lock(&o->lock);
+            int state = o->state;
+            if (state == WEFT_IN && o->tls) __atomic_store_n(&o->tls->limit, 0, __ATOMIC_SEQ_CST);
+            weft__unlock(&o->lock);
+            if (state == WEFT_OUT) break;
+            if (i < 1000)
+                weft__pause();
+            else
+                weft__raw(SYS_sched_yield);
+        }
+    }
     weft__lock(&t->lock);
     t->state = WEFT_IN;
     weft__unlock(&t->lock);
+    /* Those that have ended too: perhaps nobody joined them. */
+    for (uint32_t s = 1; s < weft__slots; s++)
+        if (weft__threads[s]) weft__rec_edge(t, 0, &weft__threads[s]->here);
+}
+
+void weft__rec_go(struct weft_thread *t) {
+    stop_pos = (struct weft_pos){t->tls->clock, 0, t->slot, WEFT_DONE};
+    t->stop_age = ++stop_age;
+    __atomic_store_n(&stopped, 0, __ATOMIC_SEQ_CST);
+    weft__raw(SYS_futex, &stopped, FUTEX_WAKE_PRIVATE, 1 << 30);
+    rearm(t, 0);
+}
+
+/* In a forked process, of which t is all there is. */
+void weft__rec_forked(struct weft_thread *t) {
+    weft__raw(SYS_madvise, WEFT_TABLE_ADDR, WEFT_TABLE_ENTRIES * 2, 4 /* MADV_DONTNEED */);
+    weft__zero(stripes, sizeof stripes);
+    weft__zero(objects, sizeof objects);
+    weft__zero(heat, sizeof heat);
+    weft__zero(page_heat, sizeof page_heat);
+    weft__zero(page_when, sizeof page_when);
+    weft__zero(&crowd, sizeof crowd);
+    stopped = 0;
+    t->stop_age = stop_age = 0;
+    t->waiters = NULL;
+    t->state = WEFT_IN;
+    t->lock = 0;
+    t->nheld = 0;
+    t->at_tick = t->at_site = 0;
+    t->at_step = 0;
+    t->tenure = 0;
+    t->quarrels = 0;
+    weft__zero(t->seen, (WEFT_MAX_SLOT + 2) * sizeof *t->seen);
     rearm(t, 0);
 }
 

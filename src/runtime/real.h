@@ -14,6 +14,12 @@
 #define WEFT_REALS(X)                                                                                                  \
     X(int, pthread_create, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))                           \
     X(int, pthread_join, (pthread_t, void **))                                                                         \
+    X(int, fork, (void))                                                                                               \
+    X(int, system, (const char *))                                                                                     \
+    X(int, posix_spawn, (int *, const char *, const void *, const void *, char *const *, char *const *))               \
+    X(int, posix_spawnp, (int *, const char *, const void *, const void *, char *const *, char *const *))              \
+    X(void, _IO_list_lock, (void))                                                                                     \
+    X(void, _IO_list_unlock, (void))                                                                                   \
     X(int, pthread_tryjoin_np, (pthread_t, void **))                                                                   \
     X(int, pthread_timedjoin_np, (pthread_t, void **, const struct timespec *))                                        \
     X(int, pthread_clockjoin_np, (pthread_t, void **, clockid_t, const struct timespec *))                             \

@@ -92,6 +92,7 @@ struct weft_thread {
     uint64_t tenure_most;
     uint64_t stirred;             /* tsc of the last answer given or got */
     uint32_t quarrels;            /* times in a row that it asked soon after that */
+    int unlucky;                  /* spins for an answer that were in vain of late */
     struct weft_seen *seen;       /* by slot */
     struct weft_log log;
     uint64_t edges, misses, splits, asks;
@@ -136,6 +137,7 @@ struct weft_thread {
     int cancel_state, cancel_type, cancel_pending, cancelled;
     int exiting;
     int ends_process;             /* the last thread: continues in exit(0) */
+    uint32_t stop_age;           /* the last fork that it comes after (owner.c) */
     uint32_t serials;             /* serialized calls it is in (take.c) */
 };
 
@@ -190,6 +192,11 @@ void weft__rec_in(struct weft_thread *t);
 void weft__rec_order(struct weft_thread *t, const void *object);
 void weft__rec_edge(struct weft_thread *t, uint64_t site, const struct weft_pos *to);
 void weft__rec_release(struct weft_thread *t);
+void weft__rec_stop(struct weft_thread *t); /* all others come to a tick and stay there */
+void weft__rec_go(struct weft_thread *t);   /* until this */
+void weft__rec_forked(struct weft_thread *t);
+void weft__rec_after_fork(struct weft_thread *t);
+void weft__rec_begin(struct weft_thread *t);
 
 /* ---- gate.c: replay */
 void weft__gate_open(struct weft_thread *t);
@@ -205,6 +212,7 @@ int weft__gate_next_is(struct weft_thread *t, int op, const void *data, size_t n
 void weft__gate_end(struct weft_thread *t);
 void weft__gate_finish(struct weft_thread *t); /* the process ends: wait for all others' recorded parts */
 const void *weft__gate_data(const struct weft_sched_item *i);
+__attribute__((noreturn)) void weft__gate_end_process(const struct weft_sched *s);
 __attribute__((noreturn)) void weft__gate_park(struct weft_thread *t);
 
 /* ---- event.c: what wrappers are made of; each works in both modes */
@@ -274,6 +282,19 @@ void weft__heap_attach(struct weft_thread *t);
 void weft__heap_detach(struct weft_thread *t);
 
 /* ---- log.c */
-int weft__log_fd(void);
+int weft__log_own_fd(long fd); /* one of ours: the program does not know of it */
+void weft__log_forked(struct weft_thread *t, uint32_t part);
+
+/* ---- fork.c: each of these makes a part of the runtime fit for a forked process, of which t is the only thread */
+void weft__thread_forked(struct weft_thread *t);
+void weft__heap_forked(void);
+void weft__signal_forked(struct weft_thread *t);
+void weft__sys_forked(void);
+void weft__streams_forked(void);
+void weft__take_forked(void);
+void weft__gate_forked(struct weft_thread *t);
+void weft__modules(struct weft_thread *t); /* start.c: the list of modules, into the log or compared with it */
+void weft__sud_again(struct weft_thread *t);
+void weft__child_ended(struct weft_thread *t, long pid); /* replay: wait for the process that had this pid */
 
 #endif

@@ -122,6 +122,15 @@ static uint32_t xsave_size(void) {
 
 /* ---- the end of the process ------------------------------------------------------------------------------------- */
 
+void weft__signal_forked(struct weft_thread *t) {
+    struct signals *q = t->sigq;
+    user_lock = 0;
+    q->count = 0;
+    __atomic_store_n(&t->sig_pending, 0, __ATOMIC_SEQ_CST);
+    t->attention = 0;
+    weft__attend(t);
+}
+
 /* The process is about to die of `sig` in this thread. */
 static void crash(struct weft_thread *t, int sig, uint64_t ip, uint64_t addr, int code) {
     struct weft_crash_item c = {ip, addr, code, 0};

@@ -273,6 +273,12 @@ void weft__real_open(void) {
 
 extern int64_t weft__started; /* sys.c */
 
+void weft__modules(struct weft_thread *t) {
+    struct module_walk w = {t, 0};
+    weft_codes = 0;
+    dl_iterate_phdr(module, &w);
+}
+
 static void begin(struct weft_thread *t) {
     struct timespec now = {0, 0};
     weft__raw(SYS_clock_gettime, CLOCK_REALTIME, &now);
@@ -287,8 +293,7 @@ static void begin(struct weft_thread *t) {
         weft__log_item(t, WEFT_ITEM_START, 0, NULL, 0, NULL, 0);
     else if (!weft__gate_input(t, WEFT_ITEM_START, 0))
         weft__diverged("the trace does not start with the main thread");
-    struct module_walk w = {t, 0};
-    dl_iterate_phdr(module, &w);
+    weft__modules(t);
     weft__signal_born(t, t);
     weft__signal_open(t);
     weft__signal_begin(t);

@@ -76,8 +76,12 @@ void weft__sud_open(void) {
 
 void weft__sud_thread(struct weft_thread *t) {
     stack_t ss = {.ss_sp = weft__rt_map(ALT_SIZE), .ss_size = ALT_SIZE};
-    uint64_t lo, hi;
     weft__raw(SYS_sigaltstack, &ss, 0);
+    weft__sud_again(t);
+}
+
+void weft__sud_again(struct weft_thread *t) {
+    uint64_t lo, hi;
     weft__own_text(&lo, &hi);
     long r = weft__raw(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, 1, lo, hi - lo, &t->tls->selector);
     if (r) weft__refuse("this kernel has no Syscall User Dispatch (Linux 5.11 or later is needed)");

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "runtime.h"
 #include "sys.h"
+#include "sys_calls.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -31,15 +32,13 @@ static const struct entry table[SYS_MAX] = {
 #undef S
 };
 
-#define RECORD (weft__mode == WEFT_RECORD)
 static long raw(long nr, const long a[6]) { return weft__raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]); }
-static int failed(long r) { return r < 0 && r > -4096; }
 
 const char *weft__sys_name(long nr) { return nr >= 0 && nr < SYS_MAX && table[nr].name ? table[nr].name : "?"; }
 
 /* ---- bounce buffer */
 
-static unsigned char *bounce(struct weft_thread *t, size_t n) {
+unsigned char *weft__bounce(struct weft_thread *t, size_t n) {
     if (t->bounce_size < n) {
         size_t old = t->bounce_size;
         size_t want = old ? old : 65536;
@@ -215,7 +214,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
             outs += (room[p.arg] + 16 + 15) & ~15ul;
         }
     }
-    unsigned char *buf = bounce(t, outs + ins + 64);
+    unsigned char *buf = weft__bounce(t, outs + ins + 64);
     size_t at = 16;
     for (int pass = 0; pass < 2; pass++)
         for (s = params; (s = next_param(s, &p));) {
@@ -255,7 +254,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
         uint32_t n = (uint32_t)(total - 4);
         weft__copy(log, &n, 4);
     } else {
-        buf = bounce(t, need + total);
+        buf = weft__bounce(t, need + total);
         log = buf + need;
     }
     size_t k = 0;
@@ -331,6 +330,8 @@ static void console_write(int fd, const unsigned char *p, size_t n) {
 
 /* What several threads write to the recorded stdout comes out in one order, which is that of this lock. */
 static int console_lock[3];
+static int vm_lock;
+void weft__sys_forked(void) { console_lock[0] = console_lock[1] = console_lock[2] = vm_lock = 0; }
 
 /* The process is about to end in this thread. What another one has just written must get into its stream first, or the
  * replay would not show it. But not for long: it may be waiting for a reader that never comes. */
@@ -344,7 +345,7 @@ void weft__console_settle(void) {
 }
 
 /* n bytes, gathered at data (record: in the bounce buffer; replay: too), go out by call nr. */
-static long write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n) {
+long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n) {
     struct write_item w = {weft_hash(data, n), 0, 0};
     if (RECORD) {
         w.console = b[0] >= 0 && b[0] < FD_MAX ? console[b[0]] : 0;
@@ -383,89 +384,11 @@ static long write_out(struct weft_thread *t, long nr, const long b[6], const uns
 static long do_write(struct weft_thread *t, long nr, const long a[6]) {
     if (a[2] < 0) return emulated(t, nr, a, ""); /* the kernel refuses it */
     size_t n = a[2] > RW_MAX ? (size_t)RW_MAX : (size_t)a[2];
-    unsigned char *buf = bounce(t, n + 16);
+    unsigned char *buf = weft__bounce(t, n + 16);
     weft__take(t, (void *)a[1], n);
     weft__copy(buf, (void *)a[1], n);
     long b[6] = {a[0], (long)buf, (long)n, a[3], a[4], a[5]};
-    return write_out(t, nr, b, buf, n);
-}
-
-struct iov {
-    char *base;
-    size_t len;
-};
-
-/* How many bytes they name; -1: more than there can be, which the kernel refuses. */
-static long iov_sum(const struct iov *v, long cnt) {
-    size_t n = 0;
-    for (long i = 0; i < cnt; i++) {
-        if (v[i].len > (size_t)INT64_MAX - n) return -1;
-        n += v[i].len;
-    }
-    return (long)n;
-}
-static int iov_count_wrong(long cnt) { return cnt < 0 || cnt > 1024; }
-
-static long do_writev(struct weft_thread *t, long nr, const long a[6]) {
-    long cnt = a[2];
-    if (iov_count_wrong(cnt)) return emulated(t, nr, a, "");
-    weft__take(t, (void *)a[1], (size_t)cnt * sizeof(struct iov));
-    struct iov v[1024];
-    weft__copy(v, (void *)a[1], (size_t)cnt * sizeof v[0]);
-    weft__tick(t);
-    long n = iov_sum(v, cnt);
-    if (n < 0) return emulated(t, nr, a, "");
-    if (n > RW_MAX) n = RW_MAX;
-    size_t at = 0;
-    unsigned char *buf = bounce(t, (size_t)n + 16);
-    for (long i = 0; i < cnt && at < (size_t)n; i++) {
-        size_t k = v[i].len < (size_t)n - at ? v[i].len : (size_t)n - at;
-        weft__take(t, v[i].base, k);
-        weft__copy(buf + at, v[i].base, k);
-        weft__tick(t);
-        at += k;
-    }
-    struct iov one = {(char *)buf, (size_t)n};
-    long b[6] = {a[0], (long)&one, 1, a[3], a[4], a[5]};
-    return write_out(t, nr, b, buf, (size_t)n);
-}
-
-static long do_readv(struct weft_thread *t, long nr, const long a[6]) {
-    long cnt = a[2];
-    if (iov_count_wrong(cnt)) return emulated(t, nr, a, "");
-    weft__take(t, (void *)a[1], (size_t)cnt * sizeof(struct iov));
-    struct iov v[1024];
-    weft__copy(v, (void *)a[1], (size_t)cnt * sizeof v[0]);
-    weft__tick(t);
-    long n = iov_sum(v, cnt);
-    if (n < 0) return emulated(t, nr, a, "");
-    if (n > RW_MAX) n = RW_MAX;
-    size_t at = 0;
-    unsigned char *buf = bounce(t, (size_t)n + 16);
-    long r;
-    weft__tick(t);
-    if (RECORD) {
-        struct iov one = {(char *)buf, (size_t)n};
-        weft__outside(t);
-        r = weft__raw_wait(t, nr, (long[6]){a[0], (long)&one, 1, a[3], a[4], a[5]});
-        weft__inside(t);
-        weft__log_input(t, (uint64_t)nr, r, buf, r > 0 ? (size_t)r : 0);
-    } else {
-        struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
-        if (!it) weft__diverged("thread %u at tick %lu makes the system call readv, which the recording does not have there", t->slot, t->tls->clock);
-        int64_t r64;
-        __builtin_memcpy(&r64, weft__gate_data(it), 8);
-        r = r64;
-        if (r > 0) weft__copy(buf, (const char *)weft__gate_data(it) + 8, (size_t)r);
-    }
-    for (long i = 0; i < cnt && r > 0 && at < (size_t)r; i++) {
-        size_t k = v[i].len < (size_t)r - at ? v[i].len : (size_t)r - at;
-        weft__take(t, v[i].base, k);
-        weft__copy(v[i].base, buf + at, k);
-        weft__tick(t);
-        at += k;
-    }
-    return r;
+    return weft__write_out(t, nr, b, buf, n);
 }
 
 /* ---- address space: one chain for the whole process
@@ -479,7 +402,7 @@ int64_t weft__started;
 static size_t mapped_bytes(struct weft_thread *t, const long a[6], int64_t size, size_t head) {
     size_t n = a[5] < 0 || a[5] >= size ? 0 : (size_t)(size - a[5]), got = 0;
     if (n > (size_t)a[1]) n = (size_t)a[1];
-    unsigned char *buf = bounce(t, head + n) + head;
+    unsigned char *buf = weft__bounce(t, head + n) + head;
     while (got < n) {
         long r = weft__raw(SYS_pread64, a[4], buf + got, n - got, a[5] + (long)got);
         if (r == -EINTR) continue;
@@ -489,7 +412,6 @@ static size_t mapped_bytes(struct weft_thread *t, const long a[6], int64_t size,
     return got;
 }
 
-static int vm_lock;
 static const char vm_object;
 
 static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
@@ -583,6 +505,13 @@ done:
 }
 
 /* ---- the end of the process */
+
+/* The process ends here as the recording did, in replay, whatever the program is about to become. */
+__attribute__((noreturn)) void weft__end_as_recorded(struct weft_thread *t) {
+    struct weft_sched *s = (struct weft_sched *)(weft__file + weft__control->sched_off);
+    weft__gate_finish(t);
+    weft__gate_end_process(s);
+}
 
 void weft__note_reached(struct weft_thread *t) {
     for (uint32_t s = 1; s < weft__slots; s++) {
@@ -771,8 +700,10 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     long r;
     switch (e->class) {
     case EMUL:
+        if (unlikely(nr == SYS_close && RECORD && weft__log_own_fd(a[0]))) return weft__input(t, (int)nr, -EBADF, NULL, 0);
         r = emulated(t, nr, a, points_nowhere(a, e->params) ? "" : e->params);
         track_fd(nr, a, r);
+        if (!RECORD && r > 0 && (nr == SYS_wait4 || nr == SYS_waitid)) weft__child_ended(t, r);
         /* Where the recorded stdout and stderr were moved (a sparse file is written that way), so is what replay writes. */
         if (!RECORD && !failed(r) && (nr == SYS_lseek || nr == SYS_ftruncate) && a[0] >= 0 && a[0] < FD_MAX && console[a[0]])
             weft__raw(nr, console[a[0]], a[1], a[2]);
@@ -791,6 +722,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     }
     switch (nr) {
     case SYS_exit_group: return end_process(t, a);
+    case SYS_execve: return weft__sys_execve(t, a);
     case SYS_exit:
         if (weft__thread_exit(t)) {
             t->ends_process = 1; /* on_sigsys goes on in exit(0) */
@@ -804,10 +736,15 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case SYS_pselect6: return do_select(t, nr, a);
     case SYS_writev:
     case SYS_pwritev:
-    case SYS_pwritev2: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : do_writev(t, nr, a);
+    case SYS_pwritev2: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_writev(t, nr, a);
     case SYS_readv:
     case SYS_preadv:
-    case SYS_preadv2: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : do_readv(t, nr, a);
+    case SYS_preadv2: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_readv(t, nr, a);
+    case SYS_sendto: return (a[2] && !a[1]) || nowhere(a[1]) || nowhere(a[4]) ? emulated(t, nr, a, "") : weft__sys_sendto(t, a);
+    case SYS_sendmsg: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_sendmsg(t, a);
+    case SYS_recvmsg: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_recvmsg(t, a);
+    case SYS_sendmmsg:
+    case SYS_recvmmsg: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_mmsg(t, nr, a);
     case SYS_futex: return do_futex(t, a, 0);
     case SYS_mincore: return do_mincore(t, a);
     case SYS_rt_sigaction: return weft__sys_sigaction(t, a);

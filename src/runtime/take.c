@@ -235,6 +235,15 @@ static struct {
     struct weft_thread *owner;
 } serials[SERIALS];
 
+/* What other threads had is given up; a lock of the forking thread stays its own. */
+void weft__take_forked(void) {
+    for (unsigned k = 0; k < SERIALS; k++)
+        if (serials[k].owner != weft__self()) {
+            serials[k].owner = NULL;
+            serials[k].depth = serials[k].lock = 0;
+        }
+}
+
 WEFT_HIDDEN void weft__t_serial_begin(const void *object) {
     int was;
     struct weft_thread *t = weft__enter(&was);

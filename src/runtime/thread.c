@@ -174,6 +174,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         weft__gate_awake(1);
         c->waiting = 0;
         c->exiting = 0;
+        c->stop_age = t->stop_age;
         c->tls = NULL; /* until it runs */
         c->born = (struct weft_pos){t->tls->clock, 0, t->slot, t->at_tick == t->tls->clock && t->at_site == 0 ? t->at_step : 0};
         if (weft__mode == WEFT_RECORD) weft__rec_edge(t, 0, &c->last);
@@ -213,16 +214,12 @@ WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
     s->outside = 0;
     weft__signal_begin(t);
     struct weft_pos parent = t->born;
-    if (weft__mode == WEFT_RECORD) {
-        weft__lock(&t->lock);
-        t->state = WEFT_IN;
-        t->waiters = NULL;
-        weft__unlock(&t->lock);
-    }
+    if (weft__mode == WEFT_RECORD) weft__rec_begin(t);
     weft__tick(t);
     if (weft__mode == WEFT_RECORD) {
         weft__log_item(t, WEFT_ITEM_START, t->parent, NULL, 0, NULL, 0);
         weft__rec_edge(t, 0, &parent);
+        weft__rec_after_fork(t);
     } else if (!weft__gate_input(t, WEFT_ITEM_START, t->parent))
         weft__diverged("thread %u starts, which the recording does not have", t->slot);
     weft__sud_thread(t);
@@ -368,3 +365,24 @@ WEFT_HIDDEN int weft__pthread_detach(pthread_t p) {
     return r;
 }
 WEFT_WRAP(pthread_detach, weft__pthread_detach);
+
+/* In a forked process: all other threads are gone. Their slots are not used again: their heaps may be in the middle of
+ * something. */
+void weft__thread_forked(struct weft_thread *t) {
+    slots_lock = living_lock = 0;
+    living = 1;
+    t->tid = (int)weft__raw(SYS_gettid);
+    for (uint32_t s = 1; s < weft__slots; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (!o || o == t) continue;
+        o->alive = o->exiting = o->waiting = 0;
+        o->tid = 0;
+        o->pthread = 0;
+        o->tls = NULL;
+        o->lock = 0;
+        o->state = WEFT_OUT;
+        o->waiters = NULL;
+        o->last.slot = o->here.slot = 0; /* nothing of the other process can be waited for */
+        o->log = (struct weft_log){0};
+    }
+}

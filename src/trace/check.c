@@ -73,3 +73,22 @@ int weft__trace_check(struct weft_trace *t, struct weft_counts *counts, struct w
     if (r == 0) r = differs(t, "bytes of items", t->end.stream_bytes, counts->stream_bytes, err);
     return r;
 }
+
+int weft__trace_check_parts(struct weft_trace *t, uint64_t *processes, struct weft_err *err) {
+    unsigned most = weft__trace_parts(t->dir);
+    int r = 0;
+    for (unsigned k = 1; k <= most && r == 0; k++) {
+        struct weft_strbuf path = {0};
+        struct weft_trace *part = NULL;
+        struct weft_counts counts;
+        if (weft__trace_part(t->dir, k, &path)) {
+            ++*processes;
+            r = weft__trace_open(path.s, &part, err);
+            if (r == 0) r = weft__trace_check(part, &counts, err);
+            if (r == 0) r = weft__trace_check_parts(part, processes, err);
+        }
+        weft__trace_close(part);
+        weft__strbuf_fini(&path);
+    }
+    return r;
+}

@@ -340,14 +340,59 @@ int weft__trace_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct wef
     return 0;
 }
 
+unsigned weft__trace_parts(const char *dir) {
+    unsigned most = 0;
+    DIR *d = opendir(dir);
+    if (!d) return 0;
+    for (struct dirent *e; (e = readdir(d));) {
+        char *end;
+        unsigned long n = strtoul(e->d_name, &end, 10);
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && !*end && n > most && n <= WEFT_PARTS_MAX) most = (unsigned)n;
+    }
+    closedir(d);
+    return most;
+}
+
+/* Its header is its parent's. */
+bool weft__trace_is_part(const char *dir) {
+    struct weft_strbuf own = {0}, parents = {0};
+    struct stat a, b;
+    weft__strbuf_printf(&own, "%s/header", dir);
+    weft__strbuf_printf(&parents, "%s/../header", dir);
+    bool is = stat(own.s, &a) == 0 && stat(parents.s, &b) == 0 && a.st_size == b.st_size;
+    weft__strbuf_fini(&own);
+    weft__strbuf_fini(&parents);
+    return is;
+}
+
+bool weft__trace_part(const char *dir, unsigned k, struct weft_strbuf *path) {
+    static const char *const names[] = {"streams", "streams.zst"};
+    bool found = false;
+    path->len = 0;
+    weft__strbuf_printf(path, "%s/%u", dir, k);
+    for (int i = 0; i < 2 && !found; i++) {
+        struct weft_strbuf file = {0};
+        weft__strbuf_printf(&file, "%s/%s", path->s, names[i]);
+        found = access(file.s, F_OK) == 0;
+        weft__strbuf_fini(&file);
+    }
+    return found;
+}
+
 uint64_t weft__trace_disk_bytes(const char *dir) {
     uint64_t n = 0;
     DIR *d = opendir(dir);
     if (!d) return 0;
     for (struct dirent *e; (e = readdir(d));) {
         struct stat st;
-        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
-            n += (uint64_t)st.st_size;
+        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) continue;
+        if (S_ISREG(st.st_mode)) n += (uint64_t)st.st_size;
+        if (S_ISDIR(st.st_mode) && e->d_name[0] >= '1' && e->d_name[0] <= '9') {
+            struct weft_strbuf path = {0};
+            weft__strbuf_printf(&path, "%s/%s", dir, e->d_name);
+            n += weft__trace_disk_bytes(path.s);
+            weft__strbuf_fini(&path);
+        }
     }
     closedir(d);
     return n;

@@ -9,6 +9,7 @@
  * Somebody waits for us meanwhile. When compressing would take longer than the caller has patience (a program that read
  * a lot in a short time), or when the disk is full, streams is closed where it is: that is a valid trace as well. */
 #include "trace/trace.h"
+#include "weft/abi.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,4 +254,49 @@ out:
     weft__strbuf_fini(&tmp);
     weft__strbuf_fini(&raw);
     return r;
+}
+
+int weft__trace_seal_parts(const char *dir, uint64_t patience_us, char *message, struct weft_err *err) {
+    unsigned most = weft__trace_parts(dir);
+    int found = 0, r = 0;
+    for (unsigned k = 1; k <= most && r >= 0; k++) {
+        struct weft_strbuf part = {0}, path = {0};
+        struct weft_trace *t = NULL;
+        struct weft_counts counts;
+        struct weft_control *c = NULL;
+        char *bytes = NULL;
+        size_t len = 0;
+        bool there = weft__trace_part(dir, k, &part);
+        weft__strbuf_printf(&path, "%s/control", part.s);
+        if (!there) {
+            if (access(part.s, F_OK) == 0) {
+                unlink(path.s);
+                path.len = 0;
+                weft__strbuf_printf(&path, "%s/header", part.s);
+                unlink(path.s);
+                rmdir(part.s);
+            }
+            goto next;
+        }
+        found++;
+        if (weft__file_read(path.s, sizeof *c, &bytes, &len, err) == 0 && len == sizeof *c) c = (struct weft_control *)bytes;
+        /* Without a word it was killed. */
+        enum weft_end_kind kind = c && c->exit_kind ? (enum weft_end_kind)c->exit_kind : WEFT_END_SIGNAL;
+        uint32_t code = c && c->exit_kind ? c->exit_code : 9;
+        if (c && c->outcome == WEFT_OUT_REFUSED && !*message) {
+            memcpy(message, c->message, sizeof c->message);
+            message[sizeof c->message - 1] = 0;
+        }
+        r = weft__trace_open(part.s, &t, err);
+        if (r == 0) r = weft__trace_seal(t, kind, code, patience_us, NULL, NULL, &counts, err);
+        if (r == 0) unlink(path.s);
+        if (r == 0) r = weft__trace_seal_parts(part.s, patience_us, message, err);
+        if (r > 0) found += r;
+    next:
+        weft__trace_close(t);
+        free(bytes);
+        weft__strbuf_fini(&path);
+        weft__strbuf_fini(&part);
+    }
+    return r < 0 ? r : found;
 }

@@ -15,6 +15,7 @@
  * to nothing has a chunk of zeros, about 1,500 to 1; a bomb would give 32,000 to 1). */
 #define WEFT_FRAME (1u << 20)
 #define WEFT_FRAME_MAX (4u << 20)
+#define WEFT_PARTS_MAX 65536u
 #define WEFT_RATIO_MAX 4096u
 #define WEFT_RATIO_FREE (64u << 20)
 #define WEFT_HEADER_MAX (64u << 20)
@@ -74,6 +75,11 @@ int weft__trace_open_parts(const char *name, const void *header, size_t header_l
 void weft__trace_close(struct weft_trace *t);
 /* Chunk n into buf (WEFT_CHUNK bytes). Bytes beyond the end of an uncompressed file read as zero. */
 int weft__trace_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct weft_err *err) WEFT_MUST;
+/* The folders of processes that were forked, as numbers in the folder: the largest one; 0: none. */
+unsigned weft__trace_parts(const char *dir);
+bool weft__trace_is_part(const char *dir);
+/* Whether there is part k, and its folder. One that was killed before its streams file was there, last of all, is none. */
+bool weft__trace_part(const char *dir, unsigned k, struct weft_strbuf *path);
 /* Bytes on disk of the whole folder. */
 uint64_t weft__trace_disk_bytes(const char *dir);
 /* Groups the chunks by slot, once. */
@@ -137,6 +143,8 @@ struct weft_counts {
 void weft__counts_add(struct weft_counts *n, const struct weft_item *item);
 /* Reads every byte; *counts is filled as far as it came, also on failure. */
 int weft__trace_check(struct weft_trace *t, struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
+/* The same for all processes that were forked; adds how many there are. */
+int weft__trace_check_parts(struct weft_trace *t, uint64_t *processes, struct weft_err *err) WEFT_MUST;
 
 /* ---- write.c ---- */
 struct weft_trace_start {
@@ -158,6 +166,10 @@ typedef void weft_progress(void *ctx, uint64_t done, uint64_t all);
  * written. t is the open trace, which still reads the former. */
 int weft__trace_seal(struct weft_trace *t, enum weft_end_kind kind, uint32_t code, uint64_t patience_us,
                      weft_progress *progress, void *ctx, struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
+
+/* The same for all processes that were forked (their control blocks say how they ended), without their counts. Gives how
+ * many there were; message (weft_control's size), if not empty, is what one of them has to say. */
+int weft__trace_seal_parts(const char *dir, uint64_t patience_us, char *message, struct weft_err *err) WEFT_MUST;
 
 /* ---- encode.c: streams made by hand: for tests, and for stages that write traces ---- */
 struct weft_encoder_slot;

@@ -17,6 +17,8 @@
  *   - when an access happens, the line is the thread's own, or the thread holds the stripe of the word; and nobody
  * else's conflicting access comes between a thread's check and its access;
  *   - a tick that does not look up has nobody waiting for its answer (no lost request);
+ *   - a thread that was told to stop, because another one forks, does so at its next tick; from then on until that one
+ *     lets the world go on, nobody else is inside and nobody else accesses anything;
  *   - somebody can go on, or all are at their end (no deadlock); no cycle of states in which everybody
  *     who can move does (no livelock).
  * Checked at every end: a replay of what was logged. A thread's replay is a chain: at each position (gate.c, at()) it
@@ -34,7 +36,7 @@
  *
  * Not modelled: time (whether a line is split, whether an episode is over and whether an asked thread holds what it has
  * are free choices of the explorer, as often as the scenario allows), signals, more than two lines and three threads, slots used again, clocks wrapping round, the log's
- * encoding. */
+ * encoding, what happens in a forked process. */
 #define _GNU_SOURCE
 #include "runtime.h"
 #define weft__raw6 weft__raw6_unused
@@ -73,7 +75,7 @@ struct co {
     uint64_t val, last;
     const char *func;
     uint16_t size;
-    uint8_t kind, wait; /* wait: 0 no, 1 until *addr == val, 2 until it is not, 3 until woken */
+    uint8_t kind, wait; /* wait: 0 no, 1 until *addr == val, 2 until it is not, 3 until woken, 4: see look_again() */
     uint8_t locked;     /* waits for an empty buffer */
     uint8_t choices, choice, woken;
 };
@@ -110,7 +112,11 @@ static struct {
     struct cell cells[CELLS];
     struct open open[THREADS + 1];
     uint8_t stripe_holder[2][8], object_holder, lock_holder[THREADS + 1];
-    int mutex;
+    int mutex, forks_lock, born;
+    /* While a thread stops the world: who; whether all others stand; who was looked at last, and how it was; who was told.
+     * And how often it was over. */
+    uint8_t stopper, still, looked, looked_state, told, stops;
+    struct weft_pos parent; /* of a thread that is created */
     uint8_t hot_left, joins_left, holds_left, preemptions, last_run;
     uint8_t nbuf[THREADS + 1], nhist[THREADS + 1];
     /* from here on only the used part is kept */
@@ -121,6 +127,7 @@ static struct {
 static char stacks[THREADS + 1][STACK] __attribute__((aligned(64)));
 
 struct weft_thread *weft__threads[WEFT_MAX_SLOT + 2];
+uint32_t weft__slots = THREADS + 1;
 int weft__mode = WEFT_RECORD;
 __thread struct weft_tls __weft_tls;
 static uint16_t ex_table[16384];
@@ -128,6 +135,7 @@ static uint32_t line_of[2]; /* index of lines A and B */
 
 /* ---- options and scenario ---- */
 static int tso, detailed, bound = -1, verbose, cur; /* cur: the thread that runs; 0: the explorer */
+static int forkers, creates;                        /* so many in the scenario */
 static const struct scenario *sc;
 struct scenario {
     const char *name;
@@ -166,6 +174,8 @@ static void to_explorer(void) {
     ex_switch(&W.co[cur].sp, main_sp);
 }
 
+static const void *stop_word(void); /* below: needs owner.c */
+
 static const char *name_of(const void *p) {
     static char s[4][64];
     static int k;
@@ -179,6 +189,8 @@ static const char *name_of(const void *p) {
         F(x->lock, "lock") F(x->waiters, "waiters") F(x->served, "served") F(W.tls[t].limit, "limit")
     }
     if (p == &W.mutex) return "mutex";
+    if (p == &W.forks_lock) return "forks_lock";
+    if (p == stop_word()) return "stopped";
     return snprintf(b, 64, "%p", p), b;
 }
 
@@ -275,7 +287,8 @@ static int log_pos(int t, int kind, uint64_t tick, uint64_t site) {
 
 /* The access `acc` of thread t happens. */
 static void effect(int t, int acc, uint64_t mask, int write) {
-    for (int c = 0; c < OBJECT_CELL; c++) {
+    if (W.still && W.still != t) fail("thread %d accesses something while thread %d forks", t, W.still);
+    for (int c = 0; c < OBJECT_CELL && !W.still; c++) {
         if (!(mask >> c & 1)) continue;
         int l = c / 16, w = c % 16 / 2;
         uint64_t e = write ? ex_table[line_of[l]] : view(t, &ex_table[line_of[l]], 2);
@@ -327,7 +340,8 @@ static int is_seen(const void *p, int store, uint64_t v) {
     if ((const char *)p >= (const char *)ex_table && (const char *)p < (const char *)(ex_table + 16384))
         return which_line((uint32_t)((const uint16_t *)p - ex_table)) >= 0;
     struct weft_thread *me = &W.threads[cur];
-    if (p == &me->sig_pending) return 0;
+    if (p == &me->sig_pending || p == &weft__slots) return 0;
+    if (p == stop_word()) return forkers > 0;
     if (store && p == &me->tls->limit && v == 0)
         return 0;                                   /* all stores of others are 0 as well, and nobody else reads */
     if (store && p == &me->waiters && !v) return 0; /* others look only under the lock, which is held */
@@ -364,6 +378,11 @@ static void ex_store(void *p, unsigned n, uint64_t v, int order, const char *f) 
         point(order == __ATOMIC_SEQ_CST ? K_RMW : K_STORE, p, n, 0, 0, f);
     say("store", p, v, f);
     if (release && is_object(p)) object_event();
+    if (p == stop_word()) {
+        W.stopper = (uint8_t)(v ? cur : 0);
+        W.still = W.looked = W.looked_state = W.told = 0;
+        W.stops += !v;
+    }
     if (tso && order != __ATOMIC_SEQ_CST)
         buffer((struct buffered){.addr = p, .val = v, .size = (uint8_t)n});
     else
@@ -373,7 +392,10 @@ static void ex_store(void *p, unsigned n, uint64_t v, int order, const char *f) 
 static void got_lock(void *p, int held) {
     int line, word;
     for (int t = 1; t <= THREADS; t++)
-        if (p == &W.threads[t].lock) W.lock_holder[t] = (uint8_t)(held ? cur : 0);
+        if (p == &W.threads[t].lock) {
+            W.lock_holder[t] = (uint8_t)(held ? cur : 0);
+            if (held && W.stopper == cur && !W.still) W.looked = (uint8_t)t, W.looked_state = (uint8_t)W.threads[t].state;
+        }
     if (held && stripe_at(p, &line, &word)) settle_stripe(line, word, (uint8_t)cur);
 }
 
@@ -407,11 +429,21 @@ static int ex_cas(void *p, unsigned n, void *expected, uint64_t v, const char *f
     return 1;
 }
 
-/* Inside the loops of owner.c that spin: the loop's counter after a pause. A stripe is spun for until it changes; the
- * others go to sleep in the kernel at once. */
+/* Whether another look at thread t, by who stops the world, would find or do something else than the last one. */
+static int look_again(int t) {
+    return W.threads[t].state != W.looked_state || (W.looked_state == WEFT_IN && W.tls[t].limit != 0);
+}
+
+/* Inside the loops of owner.c that spin: the loop's counter after a pause. A stripe is spun for until it changes, a
+ * thread that is to stop until that makes a difference; the others go to sleep in the kernel at once. */
 static int ex_pause(const char *f) {
-    if (strcmp(f, "stripe_lock")) return 100000;
     struct co *c = &W.co[cur];
+    if (!strcmp(f, "weft__rec_stop")) {
+        if (W.looked_state == WEFT_IN) W.told |= (uint8_t)(1 << W.looked);
+        point(K_SPIN, &W.threads[W.looked].state, 4, 4, W.looked, f);
+        return -1;
+    }
+    if (strcmp(f, "stripe_lock")) return 100000;
     point(K_SPIN, c->addr, c->size, 2, c->last, f);
     return -1;
 }
@@ -419,6 +451,10 @@ static int ex_pause(const char *f) {
 static long ex_raw6(long nr, long a, long b, long c, long d, long e, long g) {
     (void)d, (void)e, (void)g;
     if (nr != SYS_futex) fail("system call %ld", nr);
+    if (!detailed) { /* only those of threads that stand still */
+        if (b == FUTEX_WAIT_PRIVATE) point(K_FUTEX, (void *)a, 4, 2, (uint64_t)c, "futex wait");
+        return 0;
+    }
     point(K_FUTEX, (void *)a, 4, 0, 0, b == FUTEX_WAIT_PRIVATE ? "futex wait" : "futex wake");
     say("futex", (void *)a, (uint64_t)c, b == FUTEX_WAIT_PRIVATE ? "wait" : "wake");
     if (b == FUTEX_WAIT_PRIVATE) {
@@ -431,6 +467,11 @@ static long ex_raw6(long nr, long a, long b, long c, long d, long e, long g) {
     for (int t = 1; t <= THREADS; t++)
         if (W.co[t].kind == K_SLEEP && W.co[t].addr == (void *)a && !W.co[t].woken) asleep[n++] = t;
     if (!n) return 0;
+    if (c >= n) {
+        for (int k = 0; k < n; k++)
+            W.co[asleep[k]].woken = 1;
+        return n;
+    }
     W.co[asleep[n > 1 ? choose(n, "wakes which") : 0]].woken = 1;
     return 1;
 }
@@ -474,6 +515,9 @@ void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const s
         printf("%*s%d: +++ edge (%llu, %llu) after (%llu, %llu) of %u, %s %u\n", s * 4, "", s, (unsigned long long)tick,
                (unsigned long long)site, (unsigned long long)o->tick, (unsigned long long)o->site, o->slot,
                o->step == WEFT_DONE ? "done" : "step", o->step == WEFT_DONE ? 0 : o->step);
+}
+static const void *stop_word(void) {
+    return &stopped;
 }
 static int stripe_at(const void *p, int *line, int *word) {
     if ((const char *)p < (const char *)stripes || (const char *)p >= (const char *)(stripes + STRIPES)) return 0;
@@ -561,13 +605,55 @@ static void checked_access(struct weft_thread *t, uint64_t p, unsigned n, int wr
 }
 
 static void fresh_tick(struct weft_thread *t) {
-    log_pos((int)t->slot, H_POS, t->tls->clock + 1, 0);
+    int s = (int)t->slot, to_stop = W.told >> s & 1, stops = W.stops;
+    log_pos(s, H_POS, t->tls->clock + 1, 0);
     weft__tick(t);
+    if (to_stop && W.stops == stops) fail("thread %d was told to stop and ticks on", s);
+}
+
+/* As in fork.c: all that there is goes into the new process. */
+static void fork_op(struct weft_thread *t) {
+    int s = (int)t->slot;
+    fresh_tick(t);
+    weft__outside(t);
+    if (forkers > 1) point(K_MUTEX, &W.forks_lock, 4, 1, 0, "lock");
+    W.forks_lock = s;
+    weft__inside(t);
+    weft__rec_stop(t);
+    W.still = (uint8_t)s;
+    point(K_ACCESS, NULL, 0, 0, 0, "fork");
+    int acc = log_pos(s, H_ACC, t->tls->clock, 0);
+    effect(s, acc, (2ull << OBJECT_CELL) - 1, 1);
+    if (forkers > 1) point(K_MUTEX, &W.forks_lock, 4, 0, 0, "unlock");
+    W.forks_lock = 0;
+    weft__rec_go(t);
+    fresh_tick(t);
+}
+
+/* As in thread.c. */
+static void create_op(struct weft_thread *t) {
+    struct weft_thread *c = &W.threads[THREADS];
+    fresh_tick(t);
+    c->stop_age = t->stop_age;
+    W.parent = standing(t, 0);
+    point(K_STEP, NULL, 0, 0, 0, "create");
+    W.born = 1;
+}
+static void begin_op(struct weft_thread *t) {
+    int s = (int)t->slot;
+    t->tls = &W.tls[s];
+    W.tls[s].limit = 0;
+    weft__rec_begin(t);
+    fresh_tick(t);
+    weft__rec_edge(t, 0, &W.parent);
+    weft__rec_after_fork(t);
 }
 
 /* r|w LINE WORD: 8 bytes; line in lower case: the upper 4 bytes only    x|y: write, read 8 bytes across A and B
  * t tick   o out and in   j,J take A, B and write word 0   k take both and write both    n an ordered operation
- * l,u lock and unlock     b (wrong) take A, read it, and go outside in the same tick
+ * l,u lock and unlock     f fork     B first of all: the thread begins    c thread 3 is created, which begins with B
+ * - alone: there is no such thread
+ * b (wrong) take A, read it, and go outside in the same tick
  * m (wrong) take A, write it, take B, write it, in one tick */
 static void run_op(struct weft_thread *t, const char **prog, uint64_t site) {
     const char *p = *prog;
@@ -632,6 +718,15 @@ static void run_op(struct weft_thread *t, const char **prog, uint64_t site) {
         point(K_MUTEX, &W.mutex, 4, 0, 0, "unlock");
         W.mutex = 0;
         break;
+    case 'f':
+        fork_op(t);
+        break;
+    case 'c':
+        create_op(t);
+        break;
+    case 'B':
+        begin_op(t);
+        break;
     case 'b':
         fresh_tick(t);
         weft__take(t, (void *)a, 8);
@@ -683,6 +778,8 @@ static void body(void) {
     run_ops(t, sc->prog[cur - 1]);
     fresh_tick(t); /* weft__thread_exit */
     weft__rec_out(t);
+    if (forkers) point(K_STEP, NULL, 0, 0, 0, "exit");
+    t->alive = 0;
     point(K_END, NULL, 0, 0, 0, "end");
     abort();
 }
@@ -823,6 +920,8 @@ static size_t save(char *o) {
     o = put(o, &W, FIXED_PART);
     for (int t = 1; t <= THREADS; t++) {
         o = put(o, &W.threads[t], THREAD_PART);
+        o = put(o, &W.threads[t].stop_age, sizeof W.threads[t].stop_age);
+        o = put(o, &W.threads[t].alive, sizeof W.threads[t].alive);
         o = put(o, W.buf[t], W.nbuf[t] * sizeof W.buf[t][0]);
         o = put(o, W.hist[t], W.nhist[t] * sizeof W.hist[t][0]);
         if (W.co[t].kind != K_END) o = put(o, W.co[t].sp, (size_t)(stacks[t] + STACK - W.co[t].sp));
@@ -834,6 +933,9 @@ static size_t save(char *o) {
         o = put(o, &ex_table[line_of[l]], 2);
         o = put(o, heat_of(l), 1);
     }
+    o = put(o, &stopped, sizeof stopped);
+    o = put(o, &stop_age, sizeof stop_age);
+    o = put(o, &stop_pos, sizeof stop_pos);
     while ((o - start) & 7)
         *o++ = 0;
     return (size_t)(o - start);
@@ -842,6 +944,8 @@ static void restore(const char *i) {
     i = get(i, &W, FIXED_PART);
     for (int t = 1; t <= THREADS; t++) {
         i = get(i, &W.threads[t], THREAD_PART);
+        i = get(i, &W.threads[t].stop_age, sizeof W.threads[t].stop_age);
+        i = get(i, &W.threads[t].alive, sizeof W.threads[t].alive);
         i = get(i, W.buf[t], W.nbuf[t] * sizeof W.buf[t][0]);
         i = get(i, W.hist[t], W.nhist[t] * sizeof W.hist[t][0]);
         if (W.co[t].kind != K_END) i = get(i, W.co[t].sp, (size_t)(stacks[t] + STACK - W.co[t].sp));
@@ -853,6 +957,9 @@ static void restore(const char *i) {
         i = get(i, &ex_table[line_of[l]], 2);
         i = get(i, heat_of(l), 1);
     }
+    i = get(i, &stopped, sizeof stopped);
+    i = get(i, &stop_age, sizeof stop_age);
+    i = get(i, &stop_pos, sizeof stop_pos);
 }
 
 static uint64_t hash_bytes(const char *p, size_t n) {
@@ -926,6 +1033,15 @@ static void init_world(void) {
     W.hot_left = (uint8_t)sc->hot;
     W.joins_left = (uint8_t)sc->joins;
     W.holds_left = (uint8_t)sc->holds;
+    stopped = 0;
+    stop_age = 0;
+    stop_pos = (struct weft_pos){0};
+    forkers = creates = 0;
+    for (int t = 0; t < THREADS; t++) {
+        forkers += strchr(sc->prog[t], 'f') != NULL;
+        creates += strchr(sc->prog[t], 'c') != NULL;
+    }
+    W.born = !creates;
     for (int t = 1; t <= THREADS; t++) {
         struct weft_thread *x = &W.threads[t];
         weft__threads[t] = x;
@@ -934,6 +1050,7 @@ static void init_world(void) {
         x->seen = W.seen[t];
         x->rng = 1;
         x->state = WEFT_IN;
+        x->alive = 1;
         x->served = 1;
         x->tls->me = (uint16_t)t;
         x->tls->clock = 1;
@@ -941,6 +1058,20 @@ static void init_world(void) {
         log_pos(t, H_POS, 1, 0);
         W.co[t].kind = K_START;
         W.co[t].func = "start";
+        if (sc->prog[t - 1][0] == 'B') {
+            x->state = WEFT_OUT;
+            x->tls = NULL;
+            W.co[t].wait = 1;
+            W.co[t].addr = &W.born;
+            W.co[t].size = 4;
+            W.co[t].val = 1;
+        }
+        if (sc->prog[t - 1][0] == '-') {
+            x->state = WEFT_OUT;
+            x->tls = NULL;
+            x->alive = 0;
+            W.co[t].kind = K_END;
+        }
         char **top = (char **)(void *)(stacks[t] + STACK - 16);
         *top = (char *)body;
         W.co[t].sp = (char *)(top - 6);
@@ -977,6 +1108,7 @@ static int enabled(int t) {
     if (c->wait == 1) return view(t, c->addr, c->size) == c->val;
     if (c->wait == 2) return view(t, c->addr, c->size) != c->val;
     if (c->wait == 3) return c->woken;
+    if (c->wait == 4) return look_again((int)c->val);
     return 1;
 }
 
@@ -1023,6 +1155,9 @@ static void step(int move, int val) {
     cur = t;
     ex_switch(&main_sp, c->sp);
     cur = 0;
+    for (int u = 1; u <= THREADS && W.still && !failure[0]; u++)
+        if (u != W.still && W.threads[u].state != WEFT_OUT)
+            snprintf(failure, sizeof failure, "thread %d is inside while thread %d forks", u, W.still);
     if (c->sp < stacks[t] + 512) abort();
 }
 
@@ -1154,7 +1289,7 @@ static const struct scenario *random_scenario(uint64_t seed) {
     static struct scenario r;
     static char text[THREADS][32], init[3], name[80];
     static const char *const ops[] = {"wA0", "rA0", "wB0", "rB0", "wA1", "ra0", "wa0", "wA7", "rA7", "wB1",
-                                      "x",   "y",   "t",   "t",   "o",   "j",   "J",   "k",   "n",   "t"};
+                                      "x",   "y",   "t",   "t",   "o",   "j",   "J",   "k",   "n",   "t",   "f"};
     uint64_t x = seed * 0x9e3779b97f4a7c15ull + 0x1234567;
 #define PICK(n) ((int)(((x ^= x << 13, x ^= x >> 7, x ^= x << 17) >> 11) % (unsigned)(n)))
     for (int i = 0; i < 8; i++)

@@ -42,6 +42,21 @@ answer-wakes-nobody -d ask-two
 answer-before-line -d ask-two
 stripe-not-locked - split-halves
 line-of-waiter-without-edge - crossed
+stop-not-seen-by-rearm - fork-ask
+stop-not-seen-by-tick - fork-two
+stop-not-seen-outside - fork-outside
+stop-not-seen-at-begin - fork-begin
+stop-tells-nobody - fork-two
+stop-without-answering - fork-asked
+stop-takes-waiters-for-stopped - fork-ring
+stop-forgets-the-dead - fork-two
+fork-without-edges - fork-two
+fork-says-reached - fork-two
+after-fork-without-edge - fork-two
+comes-in-without-lock - fork-outside
+go-before-position - fork-outside
+go-wakes-one -d fork-all
+go-wakes-nobody -d fork-two
 LIST
     exit ;;
 answer-without-waiters-lock) # the prototype's mistake: a grant must hold the waiter's lock as well
@@ -79,6 +94,22 @@ answer-before-line) # the waiter is told before it has the line
     within serve 's/o->granted = 0;/o->granted = 0; __atomic_store_n(\&o->served, 1, __ATOMIC_RELEASE);/' ;;
 stripe-not-locked) within own_small 's/stripe_lock(&stripes\[t->held\[i\]\]);/(void)0;/' ;;
 line-of-waiter-without-edge) within acquire 's/^ *weft__rec_edge(t, site, &here);//' ;;
+stop-not-seen-by-rearm) within rearm 's/ || __atomic_load_n(&stopped, __ATOMIC_SEQ_CST)//' ;;
+stop-not-seen-by-tick) within weft__rec_tick 's/if (unlikely(__atomic_load_n(&stopped, __ATOMIC_RELAXED))) {/if (0) {/' ;;
+stop-not-seen-outside) within come_in 's/if (likely(.*)) break;/break;/' ;;
+stop-not-seen-at-begin) within weft__rec_begin 's/come_in(t);/weft__lock(\&t->lock); t->state = WEFT_IN; weft__unlock(\&t->lock);/' ;;
+stop-tells-nobody) within weft__rec_stop 's/__atomic_store_n(&o->tls->limit, 0, __ATOMIC_SEQ_CST);/;/' ;;
+stop-without-answering) within weft__rec_stop 's/weft__rec_out(t);//' ;;
+stop-takes-waiters-for-stopped) within weft__rec_stop 's/if (state == WEFT_OUT) break;/if (state != WEFT_IN) break;/' ;;
+stop-forgets-the-dead) within weft__rec_stop 's/if (weft__threads\[s\])/if (weft__threads[s] \&\& weft__threads[s]->alive)/' ;;
+fork-without-edges) within weft__rec_stop 's/if (weft__threads\[s\]) weft__rec_edge([^;]*);/;/' ;;
+fork-says-reached) within weft__rec_go 's/WEFT_DONE/0/' ;;
+after-fork-without-edge) within weft__rec_after_fork 's/^ *weft__rec_edge([^;]*);//' ;;
+comes-in-without-lock) within come_in 's/^ *weft__lock(&t->lock);/weft__lock(\&t->lock); weft__unlock(\&t->lock);/;s/t->state = WEFT_IN;/weft__lock(\&t->lock); &/' ;;
+go-before-position) # they go on before they can know what they come after
+    within weft__rec_go '/^ *stop_pos = /{h;d;};/++stop_age;/{H;d;};/rearm(t, 0);/G' ;;
+go-wakes-one) within weft__rec_go 's/1 << 30/1/' ;;
+go-wakes-nobody) within weft__rec_go '/SYS_futex/d' ;;
 *) echo "mutate.sh: no mistake called $name" >&2; exit 2 ;;
 esac
 out=$(sed "$expr" "$file")

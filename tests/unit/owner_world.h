@@ -16,6 +16,7 @@
 #include "../../src/runtime/owner.c"
 
 struct weft_thread *weft__threads[WEFT_MAX_SLOT + 2];
+uint32_t weft__slots = 1;
 
 struct edge {
     uint32_t slot;

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Forked processes.
+ *
+ * The child has the memory that the parent had at one moment, so at that moment all threads must stand at known places.
+ * In record the forking thread stops the world (owner.c): all others come to a tick and stay there, its position comes
+ * after all of theirs, and they go on after it. In replay these edges do the same.
+ *
+ * The child is a process of its own in every way: its table is empty, its log and its control block are new files in a
+ * folder inside the parent's (log.c), its schedule is a memory file of its own, and its thread goes on with its clock. So
+ * a trace holds a trace for each process that was forked, and nothing else knows about it. The numbers of parts follow from
+ * the parent's own history.
+ *
+ * libc's fork is used in both modes, since it puts libc's own locks in order. It wants the lock of libc's list of streams,
+ * whose holder might have to come inside; so that is taken before the world stops. */
+#define _GNU_SOURCE
+#include "real.h"
+#include "sys.h"
+#include "sys_calls.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+static uint32_t forks; /* of this process */
+static int forks_lock;
+
+/* Replay: who had which pid. */
+#define CHILDREN 1024
+static struct {
+    long was, is;
+} children[CHILDREN];
+static uint32_t nchildren;
+
+void weft__child_ended(struct weft_thread *t, long pid) {
+    (void)t;
+    for (uint32_t i = 0; i < nchildren && i < CHILDREN; i++)
+        if (children[i].was == pid && children[i].is) {
+            weft__raw(SYS_wait4, children[i].is, 0, 0, 0);
+            children[i].is = 0;
+            return;
+        }
+}
+
+/* Replay: the part's memory file instead of the parent's. */
+static void map_part(uint32_t part) {
+    struct weft_control *c = weft__control;
+    const uint32_t *fds = (const uint32_t *)(weft__file + c->parts_off);
+    char path[64];
+    if (part > c->parts || !fds[part - 1]) weft__raw(SYS_exit_group, 0); /* it left no trace */
+    weft__format(path, sizeof path, "/proc/%lu/fd/%u", c->launcher, fds[part - 1]);
+    long fd = weft__raw(SYS_open, path, O_RDWR | O_CLOEXEC, 0);
+    if (fd < 0) weft__diverged("the schedule of a forked process cannot be opened (%s, error %ld)", path, -fd);
+    weft__raw(SYS_munmap, weft__file, c->map_size);
+    long r = weft__raw(SYS_mmap, c, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    if (r == (long)c) r = weft__raw(SYS_mmap, weft__file, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0);
+    if (r != (long)weft__file) weft__rt_panic("cannot map the schedule of a forked process");
+    weft__raw(SYS_close, fd);
+}
+
+static void child(struct weft_thread *t, uint32_t part) {
+    forks = nchildren = 0;
+    forks_lock = 0;
+    weft__sud_again(t);
+    weft__thread_forked(t);
+    weft__heap_forked();
+    weft__sys_forked();
+    weft__streams_forked();
+    weft__take_forked();
+    if (RECORD) {
+        weft__log_forked(t, part);
+        weft__rec_forked(t);
+        weft__log_item(t, WEFT_ITEM_START, 0, NULL, 0, NULL, 0);
+    } else {
+        map_part(part);
+        weft__gate_forked(t);
+        if (!weft__gate_input(t, WEFT_ITEM_START, 0))
+            weft__diverged("a process is forked at tick %lu of thread %u, but its trace does not begin there", t->tls->clock, t->slot);
+    }
+    weft__modules(t);
+    weft__signal_forked(t);
+    if (!RECORD) weft__gate_arm(t);
+}
+
+/* The process is forked at (clock, 0); 0 in the child; -errno. */
+WEFT_HIDDEN long weft__fork_rt(void) {
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    if (!t) {
+        long r = weft__real.fork();
+        return r < 0 ? -(long)*weft__real.__errno_location() : r;
+    }
+    uint64_t all = ~0ul, mask;
+    uint32_t part;
+    int64_t pid;
+    if (RECORD) {
+        weft__outside(t);
+        weft__real._IO_list_lock();
+        weft__lock(&forks_lock);
+        weft__inside(t);
+        part = ++forks;
+        weft__raw(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &mask, 8);
+        weft__rec_stop(t);
+        pid = weft__real.fork();
+        if (pid < 0) pid = -(int64_t)*weft__real.__errno_location();
+        if (pid) {
+            weft__log_input(t, WEFT_OP_FORK, pid, &part, sizeof part);
+            weft__unlock(&forks_lock);
+            weft__rec_go(t);
+        }
+        weft__real._IO_list_unlock();
+    } else {
+        struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, WEFT_OP_FORK);
+        if (!it || it->size != 12)
+            weft__diverged("thread %u at tick %lu forks, which the recording does not have there", t->slot, t->tls->clock);
+        __builtin_memcpy(&pid, weft__gate_data(it), 8);
+        __builtin_memcpy(&part, (const char *)weft__gate_data(it) + 8, 4);
+        weft__raw(SYS_rt_sigprocmask, 2, &all, &mask, 8);
+        if (!failed(pid)) {
+            long r = weft__real.fork();
+            if (r < 0) weft__diverged("thread %u at tick %lu: fork fails here (error %d)", t->slot, t->tls->clock, *weft__real.__errno_location());
+            if (r == 0)
+                pid = 0;
+            else {
+                uint32_t i = __atomic_fetch_add(&nchildren, 1, __ATOMIC_RELAXED);
+                if (i < CHILDREN) children[i].was = pid, children[i].is = r;
+            }
+        }
+    }
+    if (!pid) child(t, part);
+    weft__raw(SYS_rt_sigprocmask, 2, &mask, 0, 8);
+    weft__tick(t); /* done: whoever waits may go on */
+    weft__leave(t, was);
+    return pid;
+}

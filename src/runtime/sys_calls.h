@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the files that do system calls (sys*.c) share. */
+#ifndef WEFT_RUNTIME_SYS_CALLS_H
+#define WEFT_RUNTIME_SYS_CALLS_H
+
+#include "runtime.h"
+
+#define RECORD (weft__mode == WEFT_RECORD)
+static inline int failed(long r) { return r < 0 && r > -4096; }
+
+/* ---- sys.c */
+const char *weft__sys_name(long nr);
+
+/* At least n bytes of the thread's own, which the kernel may read and write while the thread is outside. What was in it
+ * stays when it grows. */
+unsigned char *weft__bounce(struct weft_thread *t, size_t n);
+/* Does call nr with arguments b, by which the n bytes at data go out; replay compares them instead. */
+long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n);
+
+void weft__note_reached(struct weft_thread *t);
+__attribute__((noreturn)) void weft__end_as_recorded(struct weft_thread *t);
+
+/* ---- exec.c */
+long weft__sys_execve(struct weft_thread *t, const long a[6]);
+
+/* ---- sys_vec.c */
+long weft__sys_writev(struct weft_thread *t, long nr, const long a[6]);
+long weft__sys_readv(struct weft_thread *t, long nr, const long a[6]);
+long weft__sys_sendto(struct weft_thread *t, const long a[6]);
+long weft__sys_sendmsg(struct weft_thread *t, const long a[6]);
+long weft__sys_recvmsg(struct weft_thread *t, const long a[6]);
+long weft__sys_mmsg(struct weft_thread *t, long nr, const long a[6]);
+
+#endif
