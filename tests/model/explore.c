@@ -1240,7 +1240,7 @@ static int explore(void) {
         seen_n++;
         states++;
         if (depth + 1 >= DEPTH) {
-            fprintf(stderr, "too deep\n");
+            fprintf(stderr, "too deep: %s\n", sc->name);
             exit(2);
         }
         struct frame *g = &path[depth + 1];
