@@ -182,7 +182,8 @@ def table(rows, options, complete):
     lines = [
         "# The last soak",
         "",
-        "Each program of `tests/programs` was recorded again and again with each number of threads, as a plain and as a",
+        "Each program of `tests/programs` was recorded %d times or more, with each number of threads, as a plain and as a"
+        % options.recordings,
         "verify build, and every recording was replayed %d times: same output bytes, same exit status or signal, and in"
         % options.replays,
         "the verify build the same hash over every checked access. Different outputs: how many different results the",
@@ -229,7 +230,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a minute or two, for CI; writes no table")
     parser.add_argument("--seconds", type=float, help="stop after this time (default: when all is done; quick: 100)")
-    parser.add_argument("--recordings", type=int, help="of each case (200)")
+    parser.add_argument("--recordings", type=int, help="of each program, spread over its cases (200; quick: 2 of each case)")
     parser.add_argument("--replays", type=int, help="of each recording (5)")
     parser.add_argument("--timeout", type=float, default=120, help="seconds that one run may take")
     parser.add_argument("--fresh", action="store_true", help="forget what was done before")
@@ -267,6 +268,10 @@ def main():
                 if options.build in (None, build):
                     cases.append(Case(name, t, build))
 
+    for case in cases:
+        of_program = sum(c.name == case.name for c in cases)
+        case.wanted = options.recordings if options.quick else -(-options.recordings // of_program)
+
     state_path = os.path.join(SOAK, "quick.json" if options.quick else "state.json")
     state = {}
     if not (options.fresh or options.quick) and os.path.exists(state_path):
@@ -282,11 +287,12 @@ def main():
         os.rename(state_path + ".tmp", state_path)
         if not options.quick:
             rows = [(c, state[c.key]) for c in cases if c.key in state]
-            done = all(c.key in state and state[c.key]["recordings"] >= options.recordings for c in cases)
+            done = all(c.key in state and state[c.key]["recordings"] >= c.wanted for c in cases)
             with open(os.path.join(TOP, "bench", "soak.md"), "w") as f:
                 f.write(table(rows, options, done))
 
-    for target in list(range(BATCH, options.recordings, BATCH)) + [options.recordings]:
+    most = max((c.wanted for c in cases), default=0)
+    for target in list(range(BATCH, most, BATCH)) + [most]:
         for case in cases:
             if time.monotonic() > end:
                 break
@@ -302,7 +308,7 @@ def main():
                     row["problem"] = problem
                 continue
             started, before = time.monotonic(), row["recordings"]
-            while row["recordings"] < target and time.monotonic() < end:
+            while row["recordings"] < min(target, case.wanted) and time.monotonic() < end:
                 message = one_recording(case, row, options)
                 if message:
                     failed += 1
