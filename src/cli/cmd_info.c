@@ -29,6 +29,29 @@ static void quoted(struct weft_strbuf *b, const char *s) {
     weft__strbuf_puts(b, "'");
 }
 
+/* What the recorder had to say, as a list in JSON or as lines. */
+static void notes(struct weft_trace *t, struct weft_strbuf *b, bool json) {
+    struct weft_cursor c;
+    struct weft_item i;
+    struct weft_err err;
+    bool first = true;
+    weft__cursor_open(&c, t, 0);
+    while (weft__cursor_next(&c, &i, &err) > 0) {
+        if (i.kind != WEFT_ITEM_NOTE) continue;
+        struct weft_strbuf text = {0};
+        weft__strbuf_add(&text, i.data, i.size);
+        weft__strbuf_add(&text, "", 1);
+        weft__strbuf_puts(b, !json ? "note      " : first ? "" : ", ");
+        if (json)
+            weft__strbuf_json(b, text.s);
+        else
+            weft__strbuf_printf(b, "%s\n", text.s);
+        weft__strbuf_fini(&text);
+        first = false;
+    }
+    weft__cursor_close(&c);
+}
+
 static void print_json(struct weft_trace *t, const struct weft_counts *n, uint64_t processes, const char *status) {
     struct weft_strbuf b = {0};
     weft__strbuf_puts(&b, "{\n  \"trace\": ");
@@ -57,6 +80,8 @@ static void print_json(struct weft_trace *t, const struct weft_counts *n, uint64
         weft__strbuf_json(&b, t->modules[i].path);
         weft__strbuf_printf(&b, ", \"weft\": %s}", t->modules[i].weft ? "true" : "false");
     }
+    weft__strbuf_puts(&b, "],\n  \"notes\": [");
+    notes(t, &b, true);
     weft__strbuf_puts(&b, "]\n}\n");
     fputs(b.s, stdout);
     weft__strbuf_fini(&b);
@@ -89,6 +114,10 @@ static void print_text(struct weft_trace *t, const struct weft_counts *n, uint64
     for (size_t i = 0; i < t->nmodules; i++)
         printf("module    %s%s\n", t->modules[i].path,
                weft__is_foreign(&t->modules[i]) ? " (not built with weft)" : "");
+    struct weft_strbuf said = {0};
+    notes(t, &said, false);
+    if (said.len) fputs(said.s, stdout);
+    weft__strbuf_fini(&said);
     if (n->lost) printf("lost      the disk was full: the end of the run is not known\n");
     weft__strbuf_fini(&command);
 }

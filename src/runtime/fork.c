@@ -92,6 +92,8 @@ WEFT_HIDDEN long weft__fork_rt(void) {
     uint32_t part;
     int64_t pid;
     if (RECORD) {
+        if (weft__shared_at)
+            weft__refuse("fork: the process would share memory with its parent (mmap with MAP_SHARED, at 0x%lx), which cannot be recorded yet", weft__shared_at);
         weft__outside(t);
         weft__real._IO_list_lock();
         weft__lock(&forks_lock);

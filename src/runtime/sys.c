@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { EMUL = 1, NATIVE, VM, WRITE, SPECIAL, REFUSE };
+enum { EMUL = 1, NATIVE, VM, WRITE, SPECIAL, ABSENT, REFUSE };
 struct entry {
     const char *name;
     int class;
@@ -413,6 +413,7 @@ static size_t mapped_bytes(struct weft_thread *t, const long a[6], int64_t size,
 }
 
 static const char vm_object;
+uint64_t weft__shared_at;
 
 static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
     long b[6], r;
@@ -448,6 +449,9 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         weft__lock(&vm_lock);
         weft__order(t, &vm_object);
         r = raw(nr, b);
+        if (nr == SYS_mmap && !failed(r) && (a[3] & MAP_SHARED) && (a[3] & MAP_ANONYMOUS) && (a[2] & PROT_WRITE))
+            weft__shared_at = (uint64_t)r;
+        if (nr == SYS_munmap && !failed(r) && (uint64_t)a[0] == weft__shared_at) weft__shared_at = 0;
         if (keep && !failed(r)) {
             size_t n = mapped_bytes(t, a, f.size, fn);
             weft__copy(t->bounce, &f, fn);
@@ -593,6 +597,16 @@ static long do_fcntl(struct weft_thread *t, const long a[6]) {
     }
 }
 
+static long do_semctl(struct weft_thread *t, const long a[6]) {
+    switch (a[2] & 0xff) {
+    case 0: case 11: case 12: case 14: case 15: case 16: /* IPC_RMID, GETPID, GETVAL, GETNCNT, GETZCNT, SETVAL */
+        return emulated(t, SYS_semctl, a, "");
+    case 1: return emulated(t, SYS_semctl, a, "i3=104"); /* IPC_SET */
+    case 2: return emulated(t, SYS_semctl, a, "o3=104"); /* IPC_STAT */
+    default: weft__refuse("semctl command %ld cannot be recorded yet", a[2]);
+    }
+}
+
 static long do_select(struct weft_thread *t, long nr, const long a[6]) {
     /* nfds, three sets, timeout: sizes depend on nfds */
     size_t set = ((size_t)(a[0] < 0 ? 0 : a[0]) + 63) / 64 * 8;
@@ -685,6 +699,17 @@ static long with_mask(struct weft_thread *t, long nr, const long a[6]) {
     return weft__signal_mask_out(t, r, &mask, a[at] != 0);
 }
 
+/* What weft cannot record, and programs can do without: as if the kernel were older. Noted once. */
+static long absent(struct weft_thread *t, long nr) {
+    static unsigned char noted[SYS_MAX];
+    char text[96];
+    if (RECORD && !__atomic_exchange_n(&noted[nr], 1, __ATOMIC_RELAXED)) {
+        size_t n = weft__format(text, sizeof text, "%s cannot be recorded: the program was told that there is none (ENOSYS)", weft__sys_name(nr));
+        weft__log_item(t, WEFT_ITEM_NOTE, 0, text, n, NULL, 0);
+    }
+    return -ENOSYS;
+}
+
 /* Calls that leave no trace and no tick, because foreign code makes them in numbers that depend on timing. */
 static int traceless(long nr, int foreign, uint64_t ip) {
     return foreign && !weft__in_weft_code(ip) && (nr == SYS_futex || nr == SYS_sched_yield || nr == SYS_membarrier);
@@ -717,6 +742,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
         r = raw(nr, a);
         if (RECORD) weft__inside(t);
         return r;
+    case ABSENT: return absent(t, nr);
     case REFUSE: weft__refuse("the system call %s cannot be recorded yet; called at @0x%lx", e->name, ip);
     default: break;
     }
@@ -745,6 +771,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case SYS_recvmsg: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_recvmsg(t, a);
     case SYS_sendmmsg:
     case SYS_recvmmsg: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_mmsg(t, nr, a);
+    case SYS_semctl: return do_semctl(t, a);
     case SYS_futex: return do_futex(t, a, 0);
     case SYS_mincore: return do_mincore(t, a);
     case SYS_rt_sigaction: return weft__sys_sigaction(t, a);
