@@ -115,6 +115,7 @@ struct weft_control {
     uint64_t parts_off;    /* replay: uint32_t[parts]: descriptors of the launcher that are the files of forked processes */
     uint64_t parts;
     uint64_t launcher;     /* pid */
+    uint64_t pid;          /* of a forked process, in its own control block */
     uint64_t personality;  /* that the program would have without weft */
     char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */
     char message[4096];    /* written by the runtime: one line for people, without prefix or newline */

@@ -56,6 +56,29 @@ static char **environment(void) {
     return env;
 }
 
+/* To all processes that were forked and still run: their control blocks are there until their parts are closed. */
+static void pass_on(void *dir, int sig) {
+    unsigned most = weft__trace_parts(dir);
+    for (unsigned k = 1; k <= most; k++) {
+        struct weft_strbuf part = {0}, path = {0};
+        struct weft_err err;
+        char *bytes = NULL;
+        size_t len = 0;
+        if (weft__trace_part(dir, k, &part)) {
+            weft__strbuf_printf(&path, "%s/control", part.s);
+            if (weft__file_read(path.s, sizeof(struct weft_control), &bytes, &len, &err) == 0 &&
+                len == sizeof(struct weft_control)) {
+                const struct weft_control *c = (const struct weft_control *)bytes;
+                if (c->pid && !c->exit_kind) kill((pid_t)c->pid, sig);
+            }
+            pass_on(part.s, sig);
+        }
+        free(bytes);
+        weft__strbuf_fini(&path);
+        weft__strbuf_fini(&part);
+    }
+}
+
 static void set_latest(void *dir) { weft__store_set_latest(dir); }
 
 struct progress {
@@ -159,10 +182,9 @@ int weft__cmd_record(int argc, char **argv) {
         .program = program, .argv = start.argv, .env = env, .at_random = start.at_random, .wait_all = true,
         .control = &control};
     int wait_status;
-    if (!dir_option) {
-        launch.started = set_latest;
-        launch.ctx = dir;
-    }
+    launch.ctx = dir;
+    launch.pass_on = pass_on;
+    if (!dir_option) launch.started = set_latest;
     struct timespec begun;
     clock_gettime(CLOCK_MONOTONIC, &begun);
     if (weft__launch(&launch, &wait_status, &err) < 0) {

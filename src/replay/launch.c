@@ -7,12 +7,13 @@
  * let go and runs by itself. The child reports what fails before exec through a pipe that exec closes.
  *
  * Signals from the terminal go to the program by themselves, so a recording weft does not die from them; those that are
- * sent to weft alone are passed on. During replay they are not the program's business: they end both. */
+ * sent to weft alone are passed on, to the program or, when that has ended, to the processes that it left behind. During replay they are not the program's business: they end both. */
 #include "replay/replay.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +30,17 @@ static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 #define HANDLED (sizeof handled / sizeof *handled)
 
 static volatile sig_atomic_t running;     /* pid */
+static volatile sig_atomic_t for_others;  /* signal that came when the program had ended */
 static volatile sig_atomic_t interrupted; /* signal that ended a replay */
 
 static void pass_on(int sig, siginfo_t *info, void *context) {
     (void)context;
     /* From the terminal: the program has it already. */
     if (info->si_code == SI_KERNEL) return;
-    if (running) kill(running, sig);
+    if (running)
+        kill(running, sig);
+    else
+        for_others = sig;
 }
 
 static void end_both(int sig) {
@@ -249,8 +254,12 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     if (r == 0 && wait_for(pid, status) < 0) r = weft__err(err, errno, "waitpid: %s", strerror(errno));
     if (r > 0) r = 0;
     running = 0;
-    char none;
-    while (r == 0 && alive[0] >= 0 && read(alive[0], &none, 1) < 0 && errno == EINTR) {}
+    struct pollfd end = {alive[0], POLLIN, 0};
+    while (r == 0 && alive[0] >= 0 && poll(&end, 1, -1) < 0 && errno == EINTR)
+        if (for_others) {
+            l->pass_on(l->ctx, for_others);
+            for_others = 0;
+        }
     while (r == 0 && l->may_interrupt && waitpid(-1, NULL, 0) >= 0) {} /* orphans of a replay come to us */
     for (size_t i = 0; i < HANDLED; i++) sigaction(handled[i], &old[i], NULL);
     if (interrupted) {

@@ -57,6 +57,7 @@ struct weft_launch {
     bool wait_all;      /* until all processes have ended that the program forked */
     struct weft_schedule *control;
     void (*started)(void *ctx); /* called when the program runs; may be NULL */
+    void (*pass_on)(void *ctx, int sig); /* wait_all: a signal for the processes that are left */
     void *ctx;
 };
 /* Runs the program to its end; *status as from waitpid. */

@@ -24,9 +24,18 @@ static int log_lock;
 static unsigned char *extent;
 static uint64_t extent_used = EXTENT, file_size;
 
-/* Out of the way of the program's own descriptors. */
+/* Out of the way of the program's own descriptors: beyond its limit, if that can be raised for a moment. */
 static int up(long fd) {
-    long hi = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 1000);
+    uint64_t limit[2], more[2];
+    long hi = -EMFILE, r = weft__raw(SYS_prlimit64, 0, 7 /* RLIMIT_NOFILE */, 0, limit);
+    if (!r && limit[1] > limit[0] + 16 && limit[0] < 1 << 20) {
+        more[0] = limit[0] + 16;
+        more[1] = limit[1];
+        weft__raw(SYS_prlimit64, 0, 7, more, 0);
+        hi = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, limit[0]);
+        weft__raw(SYS_prlimit64, 0, 7, limit, 0);
+    }
+    if (hi < 0) hi = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 1000);
     if (hi < 0) hi = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 200);
     if (hi < 0) weft__refuse("cannot duplicate a descriptor for the log (error %ld)", -hi);
     weft__raw(SYS_close, fd);
@@ -54,6 +63,18 @@ void weft__log_open(void) {
 }
 
 int weft__log_own_fd(long fd) { return fd >= 0 && (fd == log_fd || fd == dir_fd || fd == alive_fd); }
+
+/* The program wants this number for itself. */
+void weft__log_move_fd(long fd) {
+    int *own[] = {&log_fd, &dir_fd, &alive_fd};
+    for (int i = 0; i < 3; i++) {
+        if (*own[i] != fd) continue;
+        long to = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
+        if (to < 0) to = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 200);
+        if (to < 0) weft__refuse("the program needs descriptor %ld, and there is no other for the log (error %ld)", fd, -to);
+        *own[i] = (int)to;
+    }
+}
 
 /* The forked process, number `part` of its parent's, writes into a folder of its own in the parent's; beside its streams
  * its control block, which `weft record` reads when all is over. */
@@ -83,6 +104,10 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
     if (r == (long)c) {
         weft__raw(SYS_close, fd);
         weft__copy(c->streams, path, d + n + sizeof streams);
+        c->pid = (uint64_t)weft__raw(SYS_getpid);
+        c->outcome = WEFT_OUT_RUNNING; /* the parent may have ended meanwhile */
+        c->exit_kind = c->exit_code = 0;
+        c->message[0] = 0;
         c->chunks = 0;
         c->log_full = 0;
         r = fd = weft__raw(SYS_openat, dir, "streams", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

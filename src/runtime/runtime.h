@@ -283,6 +283,7 @@ void weft__heap_detach(struct weft_thread *t);
 
 /* ---- log.c */
 int weft__log_own_fd(long fd); /* one of ours: the program does not know of it */
+void weft__log_move_fd(long fd);
 void weft__log_forked(struct weft_thread *t, uint32_t part);
 
 /* ---- fork.c: each of these makes a part of the runtime fit for a forked process, of which t is the only thread */

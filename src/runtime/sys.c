@@ -710,6 +710,24 @@ static long absent(struct weft_thread *t, long nr) {
     return -ENOSYS;
 }
 
+/* close and close_range, all but the log's own descriptors. In replay this is an ordinary call. */
+static long close_others(struct weft_thread *t, long nr, const long a[6]) {
+    uint64_t from = (unsigned)a[0], to = nr == SYS_close ? from : (unsigned)a[1];
+    long r = nr == SYS_close ? -EBADF : 0;
+    weft__tick(t);
+    if (nr == SYS_close_range && (from > to || a[2]))
+        r = raw(nr, a); /* wrong, or only a flag to be set, which ours have anyway */
+    else
+        while (nr == SYS_close_range && from <= to) {
+            uint64_t next = from;
+            while (next <= to && next < 1 << 21 && !weft__log_own_fd((long)next)) next++;
+            if (next > from) r = weft__raw(nr, from, next >= 1 << 21 ? to : next - 1, 0);
+            if (failed(r) || next >= 1 << 21) break;
+            from = next + 1;
+        }
+    return weft__input(t, (int)nr, r, NULL, 0);
+}
+
 /* Calls that leave no trace and no tick, because foreign code makes them in numbers that depend on timing. */
 static int traceless(long nr, int foreign, uint64_t ip) {
     return foreign && !weft__in_weft_code(ip) && (nr == SYS_futex || nr == SYS_sched_yield || nr == SYS_membarrier);
@@ -725,7 +743,8 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     long r;
     switch (e->class) {
     case EMUL:
-        if (unlikely(nr == SYS_close && RECORD && weft__log_own_fd(a[0]))) return weft__input(t, (int)nr, -EBADF, NULL, 0);
+        if (RECORD && unlikely(nr == SYS_close_range || (nr == SYS_close && weft__log_own_fd(a[0])))) return close_others(t, nr, a);
+        if (RECORD && unlikely((nr == SYS_dup2 || nr == SYS_dup3) && weft__log_own_fd(a[1]) && a[0] != a[1])) weft__log_move_fd(a[1]);
         r = emulated(t, nr, a, points_nowhere(a, e->params) ? "" : e->params);
         track_fd(nr, a, r);
         if (!RECORD && r > 0 && (nr == SYS_wait4 || nr == SYS_waitid)) weft__child_ended(t, r);
