@@ -61,6 +61,8 @@ def main():
     if not wanted:
         run_unit(build, ".", count)
         run_lit(build, [suite], count)
+    elif wanted == "analysis" or wanted.startswith("analysis/"):
+        run_unit(build, "^unit/analysis_", count)  # its modules are the data of these
     elif wanted == "unit" or wanted.startswith("unit/"):
         name = os.path.splitext(wanted)[0]
         run_unit(build, "^unit/" if wanted == "unit" else "^%s$" % name, count)
