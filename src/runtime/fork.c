@@ -85,7 +85,9 @@ WEFT_HIDDEN long weft__fork_rt(void) {
     int was;
     struct weft_thread *t = weft__enter(&was);
     if (!t) {
+        weft__heap_fork(1);
         long r = weft__real.fork();
+        weft__heap_fork(0);
         return r < 0 ? -(long)*weft__real.__errno_location() : r;
     }
     uint64_t all = ~0ul, mask;

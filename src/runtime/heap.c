@@ -216,6 +216,18 @@ static void rt_free(void *p) {
     rt_free_list[b->class] = b;
     weft__unlock(&rt_lock);
 }
+/* Natively nobody stops the world: no other thread may have a pool when the process is copied. */
+void weft__heap_fork(int before) {
+    for (unsigned k = 0; k <= WEFT_HEAP_POOLS; k++)
+        if (before)
+            weft__lock(&pool_locks[k]);
+        else
+            weft__unlock(&pool_locks[k]);
+    if (before)
+        weft__lock(&spare_lock);
+    else
+        weft__unlock(&spare_lock);
+}
 void weft__heap_forked(void) {
     weft__zero(pool_locks, sizeof pool_locks);
     spare_lock = rt_lock = 0;

@@ -289,6 +289,7 @@ void weft__log_forked(struct weft_thread *t, uint32_t part);
 /* ---- fork.c: each of these makes a part of the runtime fit for a forked process, of which t is the only thread */
 void weft__thread_forked(struct weft_thread *t);
 void weft__heap_forked(void);
+void weft__heap_fork(int before); /* natively, before and after, in parent and child */
 void weft__signal_forked(struct weft_thread *t);
 void weft__sys_forked(void);
 void weft__streams_forked(void);
