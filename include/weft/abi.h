@@ -17,7 +17,8 @@
 #define WEFT_TABLE_ENTRIES (1ul << (32 - WEFT_LINE_SHIFT))
 #define WEFT_NOBODY 0
 #define WEFT_SPLIT 0xffff
-#define WEFT_MAX_SLOT 0xfffe
+#define WEFT_SHARED 0xfffe
+#define WEFT_MAX_SLOT 0xfffd
 
 /* ---- per-thread words that instrumented code touches --------------------------------------------------------------
  * `__weft_tls`, thread-local, initial-exec. Executables define it themselves (the pass adds a definition), so that their
@@ -64,6 +65,7 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  *   __weft_tick_cold    clock has reached limit
  *   __weft_tick_spin    the same, in a loop that only waits for others
  *   __weft_miss         saved[9]: address; saved[10]: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
+ *                       A read of a line that saved[3] lists as shared by this thread goes on at once.
  *                       When it returns, the access may be done; what it had to lock is released at the thread's next
  *                       tick or miss.
  *   __weft_verify       rdi: address; rsi: WEFT_ACC_* | size; after the access, in verify builds only

@@ -85,12 +85,16 @@ void weft__order(struct weft_thread *t, const void *object) {
 
 void weft__take(struct weft_thread *t, const void *p, size_t n) {
     if (weft__mode == WEFT_RECORD && n)
-        while (weft__rec_take(t, (uint64_t)(uintptr_t)p, n, 0)) {}
+        while (weft__rec_take(t, (uint64_t)(uintptr_t)p, n, 0, 1)) {}
+}
+void weft__take_read(struct weft_thread *t, const void *p, size_t n) {
+    if (weft__mode == WEFT_RECORD && n)
+        while (weft__rec_take(t, (uint64_t)(uintptr_t)p, n, 0, 0)) {}
 }
 
 void weft__take2(struct weft_thread *t, const void *p, size_t n, const void *q, size_t m) {
     if (weft__mode == WEFT_RECORD)
-        while (weft__rec_take(t, (uint64_t)(uintptr_t)p, n, 0) | weft__rec_take(t, (uint64_t)(uintptr_t)q, m, 0)) {}
+        while (weft__rec_take(t, (uint64_t)(uintptr_t)p, n, 0, 1) | weft__rec_take(t, (uint64_t)(uintptr_t)q, m, 0, 0)) {}
 }
 
 /* The thread stands at (clock, 0): it has ticked and touched nothing since. */

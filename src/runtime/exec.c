@@ -13,7 +13,7 @@
 /* The words and strings of an argument list, owned; in record only. */
 static void take_list(struct weft_thread *t, char *const *list) {
     for (size_t i = 0; list; i++) {
-        weft__take(t, &list[i], sizeof list[i]);
+        weft__take_read(t, &list[i], sizeof list[i]);
         if (!list[i]) return;
         weft__take_string(t, list[i], SIZE_MAX);
     }

@@ -132,7 +132,7 @@ static void follow(struct walk *w) {
 static void take(struct weft_thread *t, struct walk *w) {
     for (int k = 1; k <= w->n; k++) {
         struct argument *a = &w->arg[k];
-        if (a->width) weft__group_add(t, (const void *)value(w, k), a->most, a->width);
+        if (a->width) weft__group_add(t, (const void *)value(w, k), a->most, a->width, 0);
     }
 }
 
@@ -213,7 +213,7 @@ WEFT_HIDDEN size_t weft__t_take_format(struct weft_args *out) {
     do {
         if (record) {
             weft__group_begin(t);
-            weft__group_add(t, out->given, SIZE_MAX, out->width);
+            weft__group_add(t, out->given, SIZE_MAX, out->width, 0);
             while (weft__group_pass(t)) {}
         }
         w.f = (struct format){out->given, weft__group_length(out->given, out->width, SIZE_MAX, &whole), out->width};

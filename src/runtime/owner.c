@@ -163,6 +163,7 @@ static struct heat {
     uint32_t when;     /* tsc >> 10: last asked for */
     uint16_t episodes; /* that it had */
     uint16_t last;     /* while split: who accessed it last */
+    uint16_t reads, caution;       /* hand-overs to readers in a row; how many it takes until it is shared (log2) */
     uint16_t seen, crossed, mixed; /* accesses; those of a word that another one accessed last; those of such a line */
 } heat[HEAT];
 static uint8_t page_heat[HEAT];
@@ -185,6 +186,8 @@ static uint32_t page_when[HEAT]; /* tsc >> 10 of the last hand-over */
 #define EPISODES 16     /* so many of 1,024 hand-overs begin one */
 #define EARLY 6         /* but the first ones of a line that is asked for again */
 #define SOON 1024       /* within this time (tsc >> 10: about 0.4 ms) */
+#define CAUTION 9       /* log2 of the hand-overs to readers that it takes to share a line, at most */
+#define WORTH 48        /* tsc >> 10, about 20 us: so long for each reader should a line stay shared */
 #define EARLY_SHARE 512 /* in so many of 1,024 */
 
 static struct heat *line_heat(uint32_t line) { return &heat[(line * 2654435761u) >> 17]; }
@@ -201,6 +204,27 @@ static int episode(struct weft_thread *t, uint32_t line, int crossed) {
     int apart = h->mixed > length / 8 && h->crossed < h->mixed / 4;
     h->seen = h->crossed = h->mixed = 0;
     return !apart;
+}
+
+/* t is to get the line from another thread. Whether it should rather read it together with that one: when it was read again
+ * and again. Where the next write came soon, it takes more the next time. */
+static int wish_for(uint32_t line, int write) {
+    struct heat *h = line_heat(line);
+    if (write) {
+        h->reads = 0;
+        return WEFT_OWN;
+    }
+    h->reads = (uint16_t)(h->reads + (h->reads < 1u << CAUTION));
+    return h->reads >= 2u << h->caution ? WEFT_SHARE : WEFT_OWN;
+}
+/* A line that so many threads shared since then is to be written. */
+static void shared_for(uint32_t line, uint32_t since, uint32_t readers) {
+    struct heat *h = line_heat(line);
+    h->reads = 0;
+    if ((uint32_t)(weft__tsc() >> 10) - since > WORTH * readers)
+        h->caution = (uint16_t)(h->caution - (h->caution > 0));
+    else
+        h->caution = (uint16_t)(h->caution + (h->caution + 1 < CAUTION));
 }
 
 /* t got the line by asking for it. Whether an early episode may begin. */
@@ -261,8 +285,83 @@ static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
         ++*ph;
         uint32_t b = line & ~(PAGE_LINES - 1);
         for (uint32_t i = b; i < b + PAGE_LINES; i++)
-            if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == from) __atomic_store_n(&TABLE[i], to, __ATOMIC_RELEASE);
+            if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == from && i + 1 != u->closing)
+                __atomic_store_n(&TABLE[i], to, __ATOMIC_RELEASE);
     }
+}
+
+/* ---- lines that several threads read ---------------------------------------------------------------------------- */
+
+#ifndef SHARED_SHIFT
+#define SHARED_SHIFT 17
+#endif
+#define SHARED_LINES (1u << (32 - SHARED_SHIFT))
+#define READERS 13
+#define ANYBODY (READERS + 1)
+static struct shared {
+    int lock;
+    uint32_t line;  /* + 1; 0: this place is free */
+    uint32_t since; /* tsc >> 10 */
+    uint16_t readers; /* ANYBODY: more than have a place here */
+    uint16_t reader[READERS];
+    struct weft_pos pos; /* what a new reader comes after */
+} shared[SHARED_LINES];
+
+static struct shared *shared_place(uint32_t line) { return &shared[(line * 2654435761u) >> SHARED_SHIFT]; }
+
+static uint32_t read_tag(uint32_t line) { return line << WEFT_LINE_SHIFT | (WEFT_LINE - 1); }
+static int reads(const struct weft_thread *t, uint32_t line) {
+    return t->reads && t->reads[line & (WEFT_READS - 1)] == read_tag(line);
+}
+static void remember(struct weft_thread *t, uint32_t line) {
+    if (t->reads) t->reads[line & (WEFT_READS - 1)] = read_tag(line);
+}
+static void forget(struct weft_thread *t, uint32_t line) {
+    if (reads(t, line)) t->reads[line & (WEFT_READS - 1)] = 0;
+}
+
+/* From u, at `here`, to t, both locked. As in struct weft_thread.granted. */
+static int hand_over(struct weft_thread *u, struct weft_thread *t, uint32_t line, int wish, const struct weft_pos *here) {
+    if (wish == WEFT_SHARE) {
+        struct shared *d = shared_place(line);
+        weft__lock(&d->lock);
+        int free = !d->line;
+        if (free) {
+            d->line = line + 1;
+            d->since = (uint32_t)(weft__tsc() >> 10);
+            d->readers = 2;
+            d->reader[0] = (uint16_t)u->slot;
+            d->reader[1] = (uint16_t)t->slot;
+            d->pos = *here;
+            __atomic_store_n(&TABLE[line], WEFT_SHARED, __ATOMIC_RELEASE);
+            remember(u, line);
+            remember(t, line);
+        }
+        weft__unlock(&d->lock);
+        if (free) return 2;
+    }
+    give(u, t, line);
+    return 1;
+}
+
+/* t reads a SHARED line at (clock, site). 0: it is not SHARED any more. */
+static int read_too(struct weft_thread *t, uint32_t line, uint64_t site) {
+    struct shared *d = shared_place(line);
+    weft__lock(&d->lock);
+    int ok = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == WEFT_SHARED;
+    struct weft_pos pos = d->pos;
+    if (ok) {
+        uint32_t i = 0;
+        while (i < d->readers && i < READERS && d->reader[i] != t->slot) i++;
+        if (i == d->readers && i < ANYBODY) {
+            if (i < READERS) d->reader[i] = (uint16_t)t->slot;
+            d->readers++;
+        }
+        remember(t, line);
+    }
+    weft__unlock(&d->lock);
+    if (ok) weft__rec_edge(t, site, &pos);
+    return ok;
 }
 
 /* t is IN and holds no stripe; its position is (clock, site). Answers those who asked it: all, or at the end of a tenure
@@ -272,7 +371,9 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
     weft__lock(&t->lock);
     for (p = &t->waiters; *p;) {
         struct weft_thread *o = *p;
-        if (all || __atomic_load_n(&o->served, __ATOMIC_RELAXED) != 2) {
+        if (o->want + 1 == t->closing)
+            p = &o->next;
+        else if (all || __atomic_load_n(&o->served, __ATOMIC_RELAXED) != 2) {
             *p = o->next;
             o->next = list;
             list = o;
@@ -283,7 +384,8 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
     }
     if (!list && oldest) {
         list = *oldest;
-        *oldest = NULL;
+        *oldest = list->next;
+        list->next = NULL;
     }
     weft__unlock(&t->lock);
     struct weft_pos here = standing(t, site);
@@ -291,12 +393,13 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
         struct weft_thread *o = list;
         list = o->next;
         lock2(t, o);
-        o->granted = 0;
-        if (__atomic_load_n(&TABLE[o->want], __ATOMIC_RELAXED) == t->slot) {
-            give(t, o, (uint32_t)o->want);
-            o->grant = here;
+        uint32_t line = (uint32_t)o->want;
+        o->grant = here;
+        if (o->wish == WEFT_DROP) {
+            forget(t, line);
             o->granted = 1;
-        }
+        } else
+            o->granted = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == t->slot ? hand_over(t, o, line, o->wish, &here) : 0;
         o->state = WEFT_IN;
         unlock2(t, o);
         /* Pairs with the acquire load in wait_served(). */
@@ -413,10 +516,80 @@ static int join(struct weft_thread *t, uint32_t line, uint64_t site) {
     return ok;
 }
 
-/* Makes t the owner of the line, unless it is SPLIT. Returns 1 if t may have lost others meanwhile: it had to wait for an
- * answer, or gave some. */
-static int acquire(struct weft_thread *t, uint32_t line, uint64_t site) {
-    int waited = 0, answered = 0, share = EPISODES;
+/* t, at (clock, site), asks u and waits for its answer; both are locked, and unlocked here. */
+static void ask(struct weft_thread *t, struct weft_thread *u, uint32_t line, int wish, uint64_t site) {
+    t->want = line;
+    t->wish = wish;
+    t->granted = 0;
+    __atomic_store_n(&t->served, 0, __ATOMIC_RELAXED);
+    t->here = standing(t, site);
+    t->state = WEFT_WAITING;
+    t->next = u->waiters;
+    __atomic_store_n(&u->waiters, t, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&u->tls->limit, 0, __ATOMIC_SEQ_CST); /* pairs with rearm() */
+    unlock2(t, u);
+    t->asks++;
+    wait_served(t);
+}
+
+/* t is to write a line that x may read: from here on it does not. Returns 1 if t waited. */
+static int stop_reading(struct weft_thread *t, struct weft_thread *x, uint32_t line, uint64_t site) {
+    int answered = 0;
+    for (;;) {
+        lock2(t, x);
+        if (x->state == WEFT_IN && t->waiters && !answered) {
+            unlock2(t, x);
+            serve(t, site, t->quarrels < HOT);
+            answered = 1;
+            continue;
+        }
+        if (x->state == WEFT_IN) {
+            ask(t, x, line, WEFT_DROP, site);
+            weft__rec_edge(t, site, &t->grant);
+            return 1;
+        }
+        struct weft_pos here = x->here;
+        forget(x, line);
+        unlock2(t, x);
+        weft__rec_edge(t, site, &here);
+        return answered;
+    }
+}
+
+/* t is to write a SHARED line: it becomes its own, closed to others until every reader has stopped. 0: it was not SHARED any more. */
+static int close_shared(struct weft_thread *t, uint32_t line, uint64_t site, int *waited) {
+    struct shared *d = shared_place(line), was;
+    weft__lock(&t->lock);
+    weft__lock(&d->lock);
+    int ok = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == WEFT_SHARED;
+    if (ok) {
+        was = *d;
+        d->line = 0;
+        t->closing = line + 1;
+        __atomic_store_n(&TABLE[line], (uint16_t)t->slot, __ATOMIC_RELEASE);
+    }
+    weft__unlock(&d->lock);
+    weft__unlock(&t->lock);
+    if (!ok) return 0;
+    forget(t, line);
+    uint32_t n = was.readers;
+    shared_for(line, was.since, n);
+    if (n == ANYBODY) {
+        for (uint32_t s = 1; s < __atomic_load_n(&weft__slots, __ATOMIC_ACQUIRE); s++)
+            if (s != t->slot && weft__threads[s]) *waited |= stop_reading(t, weft__threads[s], line, site);
+    } else
+        for (uint32_t i = 0; i < n; i++)
+            if (was.reader[i] != t->slot) *waited |= stop_reading(t, weft__threads[was.reader[i]], line, site);
+    weft__lock(&t->lock);
+    t->closing = 0;
+    weft__unlock(&t->lock);
+    return 1;
+}
+
+/* Makes t the owner of the line, or for a read one of those who share it, unless it is SPLIT. Returns 1 if t may have lost
+ * others meanwhile: it had to wait for an answer, or gave some. */
+static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int write) {
+    int waited = 0, answered = 0, share = EPISODES, wish = -1;
     for (;;) {
         uint16_t o = __atomic_load_n(&TABLE[line], __ATOMIC_ACQUIRE);
         if (o == t->slot || o == WEFT_SPLIT) return waited;
@@ -424,62 +597,69 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site) {
             if (claim(t, line)) return waited;
             continue;
         }
+        if (!write && unlikely(!t->reads)) {
+            t->reads = weft__rt_map(WEFT_READS * sizeof *t->reads);
+            t->tls->saved[3] = (uint64_t)(uintptr_t)t->reads;
+        }
+        if (o == WEFT_SHARED) {
+            if (write ? close_shared(t, line, site, &waited) : reads(t, line) || read_too(t, line, site)) return waited;
+            continue;
+        }
+        if (wish < 0) wish = wish_for(line, write);
         struct weft_thread *u = weft__threads[o];
         lock2(t, u);
         if (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) != o) {
             unlock2(t, u);
             continue;
         }
-        if (u->state == WEFT_IN && t->waiters && !answered) { /* t is to wait: whoever can go on, should */
+        int closing = u->state != WEFT_IN && u->closing == line + 1; /* then t's own list has to be empty (I5) */
+        if ((closing || (u->state == WEFT_IN && !answered)) && t->waiters) { /* t is to wait: whoever can go on, should */
             unlock2(t, u);
-            serve(t, site, t->quarrels < HOT);
+            serve(t, site, closing || t->quarrels < HOT);
             waited = answered = 1;
             continue;
         }
-        if (u->state != WEFT_IN) {
+        int got;
+        if (u->state != WEFT_IN && !closing) {
             struct weft_pos here = u->here;
-            give(u, t, line);
+            got = hand_over(u, t, line, wish, &here);
             unlock2(t, u);
             if (t->tenure && t->tenure < t->tenure_most) t->tenure += TAKE_SHARE;
             weft__rec_edge(t, site, &here);
         } else {
             quarrel(t);
-            t->want = line;
-            t->granted = 0;
-            __atomic_store_n(&t->served, 0, __ATOMIC_RELAXED);
-            t->here = standing(t, site);
-            t->state = WEFT_WAITING;
-            t->next = u->waiters;
-            __atomic_store_n(&u->waiters, t, __ATOMIC_SEQ_CST);
-            __atomic_store_n(&u->tls->limit, 0, __ATOMIC_SEQ_CST); /* pairs with rearm() */
-            unlock2(t, u);
-            t->asks++;
-            wait_served(t);
+            ask(t, u, line, wish, site);
             waited = 1;
-            if (!t->granted) continue;
+            got = t->granted;
+            if (!got) continue;
             weft__rec_edge(t, site, &t->grant);
             if (asked_again(line)) share = EARLY_SHARE;
         }
         t->stirred = weft__tsc();
-        if (unlikely((int)(next_random(t) & 1023) < share)) split(t, line, site);
+        if (got == 1 && unlikely((int)(next_random(t) & 1023) < share)) split(t, line, site);
         return waited;
     }
 }
 
+/* Whether t may access a line with this entry. */
+static int has(const struct weft_thread *t, uint32_t line, uint16_t entry, int write) {
+    return entry == t->slot || (entry == WEFT_SHARED && !write && reads(t, line));
+}
+
 /* An access of n bytes at p is about to happen at (clock, site): on return every line of it is t's own, or its words are
  * locked until the next tick or miss. */
-static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t site) {
+static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t site, int write) {
     uint32_t first = LINE_OF(p), lines = (uint32_t)(((p + n - 1) >> WEFT_LINE_SHIFT) - (p >> WEFT_LINE_SHIFT)) + 1;
     uint16_t was[4];
     for (;;) {
         uint32_t k = 0;
         int ok = 1;
-        for (uint32_t i = 0; i < lines; i++) acquire(t, (first + i) & (WEFT_TABLE_ENTRIES - 1), site);
+        for (uint32_t i = 0; i < lines; i++) acquire(t, (first + i) & (WEFT_TABLE_ENTRIES - 1), site, write);
         /* Waiting for a later line may have lost an earlier one: then once more. */
         for (uint32_t i = 0; i < lines; i++) {
             uint32_t line = (first + i) & (WEFT_TABLE_ENTRIES - 1);
             was[i] = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED);
-            if (was[i] != t->slot && was[i] != WEFT_SPLIT) ok = 0;
+            if (!has(t, line, was[i], write) && was[i] != WEFT_SPLIT) ok = 0;
             if (was[i] != WEFT_SPLIT) continue;
             /* The access's words in this line, kept in order of stripe number. */
             uint32_t w0 = i == 0 ? ((uint32_t)p >> 3) & 7 : 0;
@@ -543,22 +723,23 @@ void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t si
     weft__rec_release(t);
     t->misses++;
     uint32_t n = acc & WEFT_ACC_SIZE;
+    int write = (acc & WEFT_ACC_WRITE) != 0;
     if (n <= 2 * WEFT_LINE)
-        own_small(t, p, n ? n : 1, site);
+        own_small(t, p, n ? n : 1, site, write);
     else
-        while (weft__rec_take(t, p, n, site)) {}
+        while (weft__rec_take(t, p, n, site, write)) {}
 }
 
 /* Take a whole range; SPLIT lines are joined. Returns 1 if the thread waited or answered on the way: what it held before
  * may be gone, and the caller asks again until a whole pass gives 0. */
-int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site) {
+int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write) {
     int waited = 0;
     if (!n) return 0;
     uint64_t first = p >> WEFT_LINE_SHIFT, last = (p + n - 1) >> WEFT_LINE_SHIFT;
     for (uint64_t l = first; l <= last; l++) {
         uint32_t line = (uint32_t)(l & (WEFT_TABLE_ENTRIES - 1));
-        while (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) != t->slot) {
-            waited |= acquire(t, line, site);
+        while (!has(t, line, __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED), write)) {
+            waited |= acquire(t, line, site, write);
             if (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == WEFT_SPLIT) join(t, line, site);
         }
     }
@@ -610,6 +791,7 @@ void weft__rec_in(struct weft_thread *t) {
 /* A new thread, before its first tick. */
 void weft__rec_begin(struct weft_thread *t) {
     t->waiters = NULL;
+    t->tls->saved[3] = (uint64_t)(uintptr_t)t->reads;
     come_in(t);
 }
 
@@ -658,6 +840,9 @@ void weft__rec_forked(struct weft_thread *t) {
     weft__raw(SYS_madvise, WEFT_TABLE_ADDR, WEFT_TABLE_ENTRIES * 2, 4 /* MADV_DONTNEED */);
     weft__zero(stripes, sizeof stripes);
     weft__zero(objects, sizeof objects);
+    weft__zero(shared, sizeof shared);
+    for (uint32_t s = 1; s < weft__slots; s++)
+        if (weft__threads[s] && weft__threads[s]->reads) weft__zero(weft__threads[s]->reads, WEFT_READS * sizeof *t->reads);
     weft__zero(heat, sizeof heat);
     weft__zero(page_heat, sizeof page_heat);
     weft__zero(page_when, sizeof page_when);

@@ -61,11 +61,21 @@ struct weft_log {
 };
 
 #define WEFT_HELD_MAX 32
+#ifndef WEFT_READS
+#define WEFT_READS 4096
+#endif
+
+enum weft_wish {
+    WEFT_OWN = 0,   /* the line */
+    WEFT_SHARE = 1, /* to read the line, together with its owner */
+    WEFT_DROP = 2,  /* that the other one no longer reads the line */
+};
 
 struct weft_range {
     const void *p;
     size_t n;  /* bytes; characters of a string at most */
-    int width; /* 0: n bytes; else a string of characters of this size */
+    int width; /* 0: n bytes; else a string of characters of this size, which is read */
+    int write;
 };
 
 struct weft_thread {
@@ -74,13 +84,18 @@ struct weft_thread {
     int state;                    /* enum weft_state; under lock */
     struct weft_thread *waiters;  /* threads that asked this one; pushed under lock; popped by this thread under lock */
     struct weft_pos here;         /* while not IN: where the thread stands; under lock */
+    uint32_t closing;             /* a line that is the thread's own, but others may still read it, + 1; under lock */
     struct weft_tls *tls;         /* of the living thread */
     /* Waiter's side. */
     _Alignas(128) int served;     /* futex word: 0 asked, 1 answered */
-    int granted;                  /* the answer gave the line */
+    int granted;                  /* the answer: 0 no, 1 yes, 2 yes and the line is shared */
     struct weft_thread *next;     /* in the list of the thread that was asked */
     uint64_t want;                /* line index asked for */
+    int wish;                     /* enum weft_wish: what for */
     struct weft_pos grant;        /* the position to put the edge on */
+    /* Shared lines that the thread may read: line << 6 | 63, by the line's low bits. Written by the thread while it is IN, by
+     * others under its lock while it is not. NULL: none so far. */
+    uint32_t *reads;
     /* Private to the thread. */
     uint32_t slot;
     uint32_t nheld;
@@ -186,7 +201,7 @@ void weft__unlock(int *l);
 void weft__rec_tick(struct weft_thread *t);
 void weft__rec_spins(struct weft_thread *t); /* the tick that follows is one of a loop that only waits */
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site);
-int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site); /* 1: had to wait */
+int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write); /* 1: had to wait */
 void weft__rec_out(struct weft_thread *t);
 void weft__rec_in(struct weft_thread *t);
 void weft__rec_order(struct weft_thread *t, const void *object);
@@ -219,7 +234,8 @@ __attribute__((noreturn)) void weft__gate_park(struct weft_thread *t);
 void weft__tick(struct weft_thread *t);
 void weft__order(struct weft_thread *t, const void *object);  /* this position comes after the object's last operation */
 void weft__take(struct weft_thread *t, const void *p, size_t n);
-void weft__take2(struct weft_thread *t, const void *p, size_t n, const void *q, size_t m);
+void weft__take_read(struct weft_thread *t, const void *p, size_t n);
+void weft__take2(struct weft_thread *t, const void *p, size_t n, const void *q, size_t m); /* q is only read */
 void weft__take_string(struct weft_thread *t, const char *s, size_t max);
 void weft__outside(struct weft_thread *t);
 void weft__inside(struct weft_thread *t);
@@ -240,7 +256,7 @@ void weft__thread_keep(int *libc_count);
 
 /* ---- take.c: a group: begin, add, then pass until it gives 0; only in record */
 void weft__group_begin(struct weft_thread *t);
-void weft__group_add(struct weft_thread *t, const void *p, size_t n, int width); /* as in struct weft_range; NULL: nothing */
+void weft__group_add(struct weft_thread *t, const void *p, size_t n, int width, int write); /* as in struct weft_range; NULL: nothing */
 int weft__group_pass(struct weft_thread *t);              /* 1: had to wait, so something may be lost again */
 /* Of a string: characters before its end, at most `most`; whole: that was found, not memory that cannot be read. */
 size_t weft__group_length(const void *s, int width, size_t most, int *whole);

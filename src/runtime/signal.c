@@ -639,7 +639,7 @@ long weft__sys_sigaction(struct weft_thread *t, const long a[6]) {
     if (a[1] && (BIT(sig) & (BIT(SIGKILL) | BIT(SIGSTOP)))) return -EINVAL;
     if (a[1]) weft__take(t, (void *)a[1], sizeof old);
     if (a[2]) weft__take(t, (void *)a[2], sizeof old);
-    if (a[1] && a[2]) weft__take2(t, (void *)a[1], sizeof old, (void *)a[2], sizeof old);
+    if (a[1] && a[2]) weft__take2(t, (void *)a[2], sizeof old, (void *)a[1], sizeof old);
     /* Its place in the order: a tick of its own, since what was read above is done. */
     struct kernel_sigaction k = {0};
     if (a[1]) k = *(struct kernel_sigaction *)a[1];

@@ -68,7 +68,7 @@ void weft__take_string(struct weft_thread *t, const char *s, size_t max) {
         uint64_t p = (uint64_t)(uintptr_t)s, end = p + max;
         if (end < p) end = UINT64_MAX;
         while (p < end) {
-            waited |= weft__rec_take(t, p, 1, 0);
+            waited |= weft__rec_take(t, p, 1, 0, 0);
             uint64_t stop = (p | (WEFT_LINE - 1)) + 1;
             if (stop > end) stop = end;
             for (; p < stop; p++)
@@ -205,7 +205,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
             }
             ins += (room[p.arg] + 15) & ~15ul;
         } else {
-            if (p.kind == P_LENPTR) weft__take(t, (void *)a[p.size_arg], 4);
+            if (p.kind == P_LENPTR) weft__take_read(t, (void *)a[p.size_arg], 4);
             room[p.arg] = p.kind == P_RESULT ? result_room(nr, &p, a) : room_for(&p, a);
             if (p.kind == P_LENPTR) {
                 lens[p.arg] = a[p.size_arg] ? *(uint32_t *)a[p.size_arg] : 0;
@@ -223,7 +223,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
             off[p.arg] = at;
             b[p.arg] = (long)(buf + at);
             if (p.dir != 'o') {
-                weft__take(t, (void *)a[p.arg], room[p.arg]);
+                weft__take_read(t, (void *)a[p.arg], room[p.arg]);
                 weft__copy(buf + at, (void *)a[p.arg], room[p.arg]);
                 weft__tick(t);
             }
@@ -385,7 +385,7 @@ static long do_write(struct weft_thread *t, long nr, const long a[6]) {
     if (a[2] < 0) return emulated(t, nr, a, ""); /* the kernel refuses it */
     size_t n = a[2] > RW_MAX ? (size_t)RW_MAX : (size_t)a[2];
     unsigned char *buf = weft__bounce(t, n + 16);
-    weft__take(t, (void *)a[1], n);
+    weft__take_read(t, (void *)a[1], n);
     weft__copy(buf, (void *)a[1], n);
     long b[6] = {a[0], (long)buf, (long)n, a[3], a[4], a[5]};
     return weft__write_out(t, nr, b, buf, n);

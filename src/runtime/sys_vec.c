@@ -19,7 +19,7 @@ struct iov {
 /* ---- pieces. Each of these is one access of the program, done before the thread may lose what it needs for it. */
 
 static void fetch(struct weft_thread *t, void *to, const void *from, size_t n) {
-    weft__take(t, from, n);
+    weft__take_read(t, from, n);
     weft__copy(to, from, n);
     weft__tick(t);
 }

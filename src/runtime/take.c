@@ -19,7 +19,7 @@
 /* ---- groups */
 
 void weft__group_begin(struct weft_thread *t) { t->nranges = 0; }
-void weft__group_add(struct weft_thread *t, const void *p, size_t n, int width) {
+void weft__group_add(struct weft_thread *t, const void *p, size_t n, int width, int write) {
     if (!p || !n || weft__constant(p)) return;
     if (unlikely(t->nranges == t->ranges_room)) {
         uint32_t room = t->ranges_room ? t->ranges_room * 2 : 128;
@@ -31,7 +31,7 @@ void weft__group_add(struct weft_thread *t, const void *p, size_t n, int width) 
         t->ranges = r;
         t->ranges_room = room;
     }
-    t->ranges[t->nranges++] = (struct weft_range){p, n, width};
+    t->ranges[t->nranges++] = (struct weft_range){p, n, width, write};
 }
 
 /* In replay there is nothing to take: the tick has waited. */
@@ -49,22 +49,21 @@ WEFT_HIDDEN void weft__t_take_begin(void) {
 }
 WEFT_WRAP(__weft_take_begin, weft__t_take_begin);
 
-static void add(const void *p, size_t n, int width) {
+static void add(const void *p, size_t n, int width, int write) {
     struct weft_thread *t = taker();
-    if (t) weft__group_add(t, p, n, width);
+    if (t) weft__group_add(t, p, n, width, write);
 }
 WEFT_HIDDEN void weft__t_take_range(const void *p, size_t n, int write) {
-    (void)write;
-    add(p, n, 0);
+    add(p, n, 0, write);
 }
 WEFT_WRAP(__weft_take_range, weft__t_take_range);
-WEFT_HIDDEN void weft__t_take_str(const char *s) { add(s, SIZE_MAX, 1); }
+WEFT_HIDDEN void weft__t_take_str(const char *s) { add(s, SIZE_MAX, 1, 0); }
 WEFT_WRAP(__weft_take_str, weft__t_take_str);
-WEFT_HIDDEN void weft__t_take_wcs(const char *s) { add(s, SIZE_MAX, 4); }
+WEFT_HIDDEN void weft__t_take_wcs(const char *s) { add(s, SIZE_MAX, 4, 0); }
 WEFT_WRAP(__weft_take_wcs, weft__t_take_wcs);
 /* At most n characters of a string. */
-WEFT_HIDDEN void weft__t_take_strn(const void *s, size_t n, int width) { add(s, n, width); }
-WEFT_HIDDEN void weft__t_take_bytes(const char *s, size_t n) { add(s, n, 1); }
+WEFT_HIDDEN void weft__t_take_strn(const void *s, size_t n, int width) { add(s, n, width, 0); }
+WEFT_HIDDEN void weft__t_take_bytes(const char *s, size_t n) { add(s, n, 1, 0); }
 WEFT_WRAP(__weft_take_strn, weft__t_take_bytes);
 /* The object that p points into: the whole heap block, else the line. */
 WEFT_HIDDEN void weft__t_take_object(const void *p) {
@@ -72,9 +71,9 @@ WEFT_HIDDEN void weft__t_take_object(const void *p) {
     size_t size;
     if (!p) return;
     if (weft__heap_extent(p, &start, &size))
-        add(start, size, 0);
+        add(start, size, 0, 1);
     else
-        add(p, 1, 0);
+        add(p, 1, 0, 1);
 }
 WEFT_WRAP(__weft_take_object, weft__t_take_object);
 
@@ -119,7 +118,7 @@ static int take_string(struct weft_thread *t, uint64_t p, size_t n, int width) {
     for (; n; p += (unsigned)width, n--) {
         if (fresh || !(p & (WEFT_LINE - 1))) {
             if ((fresh || !(p & 4095)) && !readable(p)) return waited;
-            waited |= weft__rec_take(t, p, 1, 0);
+            waited |= weft__rec_take(t, p, 1, 0, 0);
             fresh = 0;
         }
         if (width == 1 ? !*(const char *)p : !*(const int *)p) return waited;
@@ -132,7 +131,7 @@ int weft__group_pass(struct weft_thread *t) {
     for (uint32_t i = 0; i < t->nranges; i++) {
         struct weft_range *r = &t->ranges[i];
         uint64_t p = (uint64_t)(uintptr_t)r->p;
-        waited |= r->width ? take_string(t, p, r->n, r->width) : weft__rec_take(t, p, r->n, 0);
+        waited |= r->width ? take_string(t, p, r->n, r->width) : weft__rec_take(t, p, r->n, 0, r->write);
     }
     return waited;
 }

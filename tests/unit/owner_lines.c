@@ -209,7 +209,7 @@ static void taking_joins(void **state) {
     tick(b);
     tick(a);
     out(b);
-    assert_int_equal(weft__rec_take(a, A, 128, 0), 0);
+    assert_int_equal(weft__rec_take(a, A, 128, 0, 1), 0);
     assert_int_equal(entry(A), 1);
     assert_int_equal(entry(B), 1);
     /* After b's access of word 0, after its split (one edge for the other words), and after where it went out. */
@@ -217,7 +217,7 @@ static void taking_joins(void **state) {
     struct weft_pos *last = &edges[nedges - 1].to;
     assert_int_equal(last->tick, 2);
     assert_int_equal(last->site, 0);
-    assert_int_equal(weft__rec_take(a, A, 0, 0), 0);
+    assert_int_equal(weft__rec_take(a, A, 0, 0, 1), 0);
 }
 
 /* What those outside have is taken at once: who asked waits for the next tick, and nothing taken is lost again. (That a
@@ -239,7 +239,7 @@ static void group_while_asked(void **state) {
     a->tls->limit = 0;
     memset(page_when, 0, sizeof page_when);
     page_when[((LINE_OF(A) / PAGE_LINES) * 2654435761u) >> 17] = (uint32_t)(weft__tsc() >> 10); /* just now */
-    assert_int_equal(weft__rec_take(a, A, 128, 0), 0);
+    assert_int_equal(weft__rec_take(a, A, 128, 0, 1), 0);
     assert_int_equal(entry(A), 1);
     assert_int_equal(entry(B), 1);
     assert_int_equal(nedges, 1);

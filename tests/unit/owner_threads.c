@@ -94,10 +94,10 @@ static void group(struct weft_thread *t, unsigned round) {
     tick(t);
     /* A thread that is inside has no order in which it takes lines. */
     if (round & 1)
-        while (weft__rec_take(t, a, 8, 0) | weft__rec_take(t, b, 8, 0)) {
+        while (weft__rec_take(t, a, 8, 0, 1) | weft__rec_take(t, b, 8, 0, 1)) {
         }
     else
-        while (weft__rec_take(t, b, 8, 0) | weft__rec_take(t, a, 8, 0)) {
+        while (weft__rec_take(t, b, 8, 0, 1) | weft__rec_take(t, a, 8, 0, 1)) {
         }
     volatile uint64_t *x = (uint64_t *)(void *)memory, *y = x + 8;
     if (*x != *y) __atomic_store_n(&unequal, 1, __ATOMIC_RELAXED);

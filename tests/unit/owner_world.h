@@ -31,6 +31,8 @@ void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const s
     t->edges++;
 }
 
+void *weft__rt_map(size_t n) { return calloc(1, n); }
+
 static struct weft_thread *thread_new(uint32_t slot) {
     struct weft_thread *t = aligned_alloc(128, (sizeof *t + 127) & ~127ul);
     memset(t, 0, sizeof *t);
@@ -55,6 +57,7 @@ static int world(void **state) {
         return -1;
     memset(stripes, 0, sizeof stripes);
     memset(objects, 0, sizeof objects);
+    memset(shared, 0, sizeof shared);
     memset(heat, 0, sizeof heat);
     memset(page_heat, 0, sizeof page_heat);
     memset(weft__threads, 0, 64 * sizeof weft__threads[0]);
@@ -69,7 +72,7 @@ static inline void tick(struct weft_thread *t) {
 static inline void check(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t site) {
     uint16_t me = t->tls->me;
     if (((volatile uint16_t *)TABLE)[LINE_OF(p)] != me || ((volatile uint16_t *)TABLE)[LINE_OF(p + n - 1)] != me)
-        weft__rec_miss(t, p, n, site);
+        weft__rec_miss(t, p, n | WEFT_ACC_WRITE, site);
     __asm__ volatile("" ::: "memory");
 }
 static inline void out(struct weft_thread *t) {

@@ -14,6 +14,34 @@
 
         .text
 
+/* A miss that is a read, in one line, which the thread shares (owner.c): go back. The access word has its size in the low
+ * bits, so anything but a small read makes the sum large. */
+.macro SHARED_READ
+        cmpq $0, %fs:READS(%r11)
+        je 7f
+        movq %rcx, %fs:SPARE(%r11)
+        movq %rdx, %fs:SPARE+8(%r11)
+        movl %fs:OPERAND(%r11), %ecx
+        movl %ecx, %edx
+        andl $63, %edx
+        addl %fs:OPERAND+8(%r11), %edx
+        cmpl $64, %edx
+        ja 6f
+        movl %ecx, %edx
+        orl $63, %ecx
+        shrl $6, %edx
+        andl $WEFT_READS-1, %edx
+        movq %fs:READS(%r11), %r11
+        cmpl %ecx, (%r11,%rdx,4)
+        movq __weft_tls@GOTTPOFF(%rip), %r11
+6:      movq %fs:SPARE(%r11), %rcx
+        movq %fs:SPARE+8(%r11), %rdx
+        jne 7f
+        movq %fs:SCRATCH, %r11
+        jmp *%rax
+7:
+.endm
+
 /* Switch to the runtime's stack, save what C may change, call \fn(rdi, rsi, site), and go back. */
 .macro COLD name, fn, operands=0
         .globl \name
@@ -22,6 +50,9 @@
 \name:
         movq %r11, %fs:SCRATCH
         movq __weft_tls@GOTTPOFF(%rip), %r11
+        .if \operands
+        SHARED_READ
+        .endif
         cmpq $0, %fs:RT_SP(%r11)
         je 3f
         movq %rsp, %fs:SAVED(%r11)
