@@ -5,6 +5,7 @@
 #include "runtime.h"
 #include "sys.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <sys/time.h>
 #include <sys/types.h>
@@ -63,6 +64,36 @@ W6(sendto, SYS_sendto);
 W3(getpid, SYS_getpid);
 W3(gettid, SYS_gettid);
 W6(epoll_wait, SYS_epoll_wait);
+W6(epoll_ctl, SYS_epoll_ctl);
+W3(sendmsg, SYS_sendmsg);
+W3(recvmsg, SYS_recvmsg);
+W3(accept, SYS_accept);
+W6(accept4, SYS_accept4);
+W3(ioctl, SYS_ioctl);
+W6(sendfile, SYS_sendfile);
+W6(sendfile64, SYS_sendfile);
+
+/* Those whose system call has other arguments than the function. */
+#define WA(name, nr, ...)                                                                                              \
+    WEFT_HIDDEN long weft__w_##name(long a, long b, long c, long d) {                                                  \
+        (void)c, (void)d;                                                                                              \
+        return call(nr, __VA_ARGS__);                                                                                  \
+    }                                                                                                                  \
+    WEFT_WRAP(name, weft__w_##name)
+WA(recv, SYS_recvfrom, a, b, c, d, 0, 0);
+WA(send, SYS_sendto, a, b, c, d, 0, 0);
+WA(open, SYS_openat, AT_FDCWD, a, b, c, 0, 0);
+WA(open64, SYS_openat, AT_FDCWD, a, b, c, 0, 0);
+WA(openat, SYS_openat, a, b, c, d, 0, 0);
+WA(openat64, SYS_openat, a, b, c, d, 0, 0);
+WA(stat, SYS_newfstatat, AT_FDCWD, a, b, 0, 0, 0);
+WA(stat64, SYS_newfstatat, AT_FDCWD, a, b, 0, 0, 0);
+WA(lstat, SYS_newfstatat, AT_FDCWD, a, b, AT_SYMLINK_NOFOLLOW, 0, 0);
+WA(lstat64, SYS_newfstatat, AT_FDCWD, a, b, AT_SYMLINK_NOFOLLOW, 0, 0);
+WA(fstat, SYS_fstat, a, b, 0, 0, 0, 0);
+WA(fstat64, SYS_fstat, a, b, 0, 0, 0, 0);
+WA(fstatat, SYS_newfstatat, a, b, c, d, 0, 0);
+WA(fstatat64, SYS_newfstatat, a, b, c, d, 0, 0);
 
 /* syscall(): whatever the program asks for, with the number first. So the last of six arguments is on the program's stack,
  * which the body is not on: the stub (stubs.S) puts it into tls.saved[8]. */
