@@ -161,6 +161,7 @@ void weft__rec_release(struct weft_thread *t) {
 #define HEAT (1u << 15)
 static struct heat {
     uint32_t when;     /* tsc >> 10: last asked for */
+    uint32_t since;    /* and last shared */
     uint16_t episodes; /* that it had */
     uint16_t last;     /* while split: who accessed it last */
     uint16_t reads, caution;       /* hand-overs to readers in a row; how many it takes until it is shared (log2) */
@@ -168,6 +169,7 @@ static struct heat {
 } heat[HEAT];
 static uint8_t page_heat[HEAT];
 static uint32_t page_when[HEAT]; /* tsc >> 10 of the last hand-over */
+static uint8_t page_reads[HEAT]; /* hand-overs to readers in a row */
 #define QUICK 64        /* tsc >> 10: about 25 us */
 #define PAGE_QUARREL 3
 #define QUARREL 2600    /* cycles: who asks so soon after it gave or got something quarrels */
@@ -191,6 +193,7 @@ static uint32_t page_when[HEAT]; /* tsc >> 10 of the last hand-over */
 #define EARLY_SHARE 512 /* in so many of 1,024 */
 
 static struct heat *line_heat(uint32_t line) { return &heat[(line * 2654435761u) >> 17]; }
+static uint32_t page_index(uint32_t line) { return ((line / PAGE_LINES) * 2654435761u) >> 17; }
 
 /* An access of a SPLIT line by t; crossed: the word was another's. Whether the episode is over. */
 static int episode(struct weft_thread *t, uint32_t line, int crossed) {
@@ -210,21 +213,30 @@ static int episode(struct weft_thread *t, uint32_t line, int crossed) {
  * and again. Where the next write came soon, it takes more the next time. */
 static int wish_for(uint32_t line, int write) {
     struct heat *h = line_heat(line);
+    uint8_t *page = &page_reads[page_index(line)];
     if (write) {
-        h->reads = 0;
+        h->reads = *page = 0;
         return WEFT_OWN;
     }
     h->reads = (uint16_t)(h->reads + (h->reads < 1u << CAUTION));
-    return h->reads >= 2u << h->caution ? WEFT_SHARE : WEFT_OWN;
+    *page = (uint8_t)(*page + (*page < 8));
+    return h->reads >= 2u << h->caution || (!h->caution && *page > 2) ? WEFT_SHARE : WEFT_OWN;
 }
-/* A line that so many threads shared since then is to be written. */
-static void shared_for(uint32_t line, uint32_t since, uint32_t readers) {
+/* How many, around it: more and more of a page that is only read. */
+static uint32_t share_lines(uint32_t line) {
+    uint32_t n = page_reads[page_index(line)];
+    return n < 2 ? 1 : 1u << (n - 2);
+}
+/* A line that so many threads share is to be written. */
+static void shared_for(uint32_t line, uint32_t readers) {
     struct heat *h = line_heat(line);
     h->reads = 0;
-    if ((uint32_t)(weft__tsc() >> 10) - since > WORTH * readers)
+    if ((uint32_t)(weft__tsc() >> 10) - h->since > WORTH * readers)
         h->caution = (uint16_t)(h->caution - (h->caution > 0));
-    else
+    else {
         h->caution = (uint16_t)(h->caution + (h->caution + 1 < CAUTION));
+        page_reads[page_index(line)] = 0;
+    }
 }
 
 /* t got the line by asking for it. Whether an early episode may begin. */
@@ -275,7 +287,7 @@ static uint64_t next_random(struct weft_thread *t) {
 static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
     uint16_t from = (uint16_t)u->slot, to = (uint16_t)t->slot;
     __atomic_store_n(&TABLE[line], to, __ATOMIC_RELEASE);
-    uint32_t h = ((line / PAGE_LINES) * 2654435761u) >> 17, now = (uint32_t)(weft__tsc() >> 10);
+    uint32_t h = page_index(line), now = (uint32_t)(weft__tsc() >> 10);
     uint8_t *ph = &page_heat[h];
     /* Calm again: a buffer that is handed on from time to time goes as a whole, however often. (Without this, 73,000 edges
      * where zstd compresses 4 MB with 4 threads.) */
@@ -292,76 +304,108 @@ static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
 
 /* ---- lines that several threads read ---------------------------------------------------------------------------- */
 
-#ifndef SHARED_SHIFT
-#define SHARED_SHIFT 17
+#ifndef SHARED_SETS
+#define SHARED_SETS (1u << 13)
 #endif
-#define SHARED_LINES (1u << (32 - SHARED_SHIFT))
+#ifndef READERS
 #define READERS 13
+#endif
+#define WAYS 4
 #define ANYBODY (READERS + 1)
-static struct shared {
-    int lock;
-    uint32_t line;  /* + 1; 0: this place is free */
-    uint32_t since; /* tsc >> 10 */
+struct shared {
+    uint32_t page; /* + 1; 0: this place is free */
     uint16_t readers; /* ANYBODY: more than have a place here */
     uint16_t reader[READERS];
+    uint64_t lines; /* of the page: those that are SHARED */
     struct weft_pos pos; /* what a new reader comes after */
-} shared[SHARED_LINES];
+};
+static struct shared_set {
+    int lock;
+    struct shared way[WAYS];
+} shared[SHARED_SETS] __attribute__((aligned(4096)));
 
-static struct shared *shared_place(uint32_t line) { return &shared[(line * 2654435761u) >> SHARED_SHIFT]; }
-
-static uint32_t read_tag(uint32_t line) { return line << WEFT_LINE_SHIFT | (WEFT_LINE - 1); }
-static int reads(const struct weft_thread *t, uint32_t line) {
-    return t->reads && t->reads[line & (WEFT_READS - 1)] == read_tag(line);
+static uint64_t line_bit(uint32_t line) { return 1ull << (line % PAGE_LINES); }
+static struct shared_set *shared_set(uint32_t line) { return &shared[(line / PAGE_LINES * 2654435761u >> 8) % SHARED_SETS]; }
+static struct shared *shared_place(struct shared_set *s, uint32_t page_or_0) {
+    for (int i = 0; i < WAYS; i++)
+        if (s->way[i].page == page_or_0) return &s->way[i];
+    return NULL;
 }
-static void remember(struct weft_thread *t, uint32_t line) {
-    if (t->reads) t->reads[line & (WEFT_READS - 1)] = read_tag(line);
+static struct shared *shared_line(struct shared_set *s, uint32_t line) {
+    return __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == WEFT_SHARED ? shared_place(s, line / PAGE_LINES + 1) : NULL;
+}
+static void add_reader(struct shared *d, const struct weft_thread *t) {
+    uint32_t i = 0;
+    while (i < d->readers && i < READERS && d->reader[i] != t->slot) i++;
+    if (i < d->readers || i == ANYBODY) return;
+    if (i < READERS) d->reader[i] = (uint16_t)t->slot;
+    d->readers++;
+}
+
+static struct weft_reads *reads_of(const struct weft_thread *t, uint32_t line) {
+    return &t->reads[line / PAGE_LINES % WEFT_READS];
+}
+static int reads(const struct weft_thread *t, uint32_t line) {
+    return t->reads && reads_of(t, line)->page == line / PAGE_LINES + 1 && reads_of(t, line)->lines & line_bit(line);
+}
+static void remember(struct weft_thread *t, uint32_t line, uint64_t lines) {
+    if (!t->reads) return;
+    struct weft_reads *r = reads_of(t, line);
+    if (r->page != line / PAGE_LINES + 1) *r = (struct weft_reads){line / PAGE_LINES + 1, 0, 0};
+    r->lines |= lines;
 }
 static void forget(struct weft_thread *t, uint32_t line) {
-    if (reads(t, line)) t->reads[line & (WEFT_READS - 1)] = 0;
+    if (reads(t, line)) reads_of(t, line)->lines &= ~line_bit(line);
 }
 
-/* From u, at `here`, to t, both locked. As in struct weft_thread.granted. */
-static int hand_over(struct weft_thread *u, struct weft_thread *t, uint32_t line, int wish, const struct weft_pos *here) {
-    if (wish == WEFT_SHARE) {
-        struct shared *d = shared_place(line);
-        weft__lock(&d->lock);
-        int free = !d->line;
-        if (free) {
-            d->line = line + 1;
-            d->since = (uint32_t)(weft__tsc() >> 10);
-            d->readers = 2;
-            d->reader[0] = (uint16_t)u->slot;
-            d->reader[1] = (uint16_t)t->slot;
-            d->pos = *here;
-            __atomic_store_n(&TABLE[line], WEFT_SHARED, __ATOMIC_RELEASE);
-            remember(u, line);
-            remember(t, line);
-        }
-        weft__unlock(&d->lock);
-        if (free) return 2;
+/* The line, and some of those around it, belong to u; from now on u and t both read them. Both are locked. by: the one of
+ * them that runs this, at (clock, site); here: where u stands. 0: there is no room for it. */
+static int share(struct weft_thread *u, struct weft_thread *t, uint32_t line, struct weft_thread *by, uint64_t site, struct weft_pos *here) {
+    struct shared_set *s = shared_set(line);
+    uint32_t page = line / PAGE_LINES + 1;
+    weft__lock(&s->lock);
+    struct shared *d = shared_place(s, page);
+    if (d) {
+        /* One position is enough, since it comes after the one before. */
+        weft__rec_edge(by, site, &d->pos);
+        if (by == u)
+            *here = standing(u, site);
+        else
+            weft__rec_edge(by, site, here);
+        d->pos = standing(by, site);
+    } else if ((d = shared_place(s, 0)))
+        *d = (struct shared){.page = page, .pos = *here};
+    if (d) {
+        uint32_t n = share_lines(line), first = line & ~(n - 1), now = (uint32_t)(weft__tsc() >> 10);
+        uint64_t lines = 0;
+        for (uint32_t i = first; i < first + n; i++)
+            if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == u->slot && i + 1 != u->closing && (i == line || !line_heat(i)->caution)) {
+                __atomic_store_n(&TABLE[i], WEFT_SHARED, __ATOMIC_RELEASE);
+                line_heat(i)->since = now;
+                lines |= line_bit(i);
+            }
+        d->lines |= lines;
+        add_reader(d, u);
+        add_reader(d, t);
+        remember(u, line, lines);
+        remember(t, line, lines);
     }
-    give(u, t, line);
-    return 1;
+    weft__unlock(&s->lock);
+    return d != NULL;
 }
 
 /* t reads a SHARED line at (clock, site). 0: it is not SHARED any more. */
 static int read_too(struct weft_thread *t, uint32_t line, uint64_t site) {
-    struct shared *d = shared_place(line);
-    weft__lock(&d->lock);
-    int ok = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == WEFT_SHARED;
-    struct weft_pos pos = d->pos;
-    if (ok) {
-        uint32_t i = 0;
-        while (i < d->readers && i < READERS && d->reader[i] != t->slot) i++;
-        if (i == d->readers && i < ANYBODY) {
-            if (i < READERS) d->reader[i] = (uint16_t)t->slot;
-            d->readers++;
-        }
-        remember(t, line);
+    struct shared_set *s = shared_set(line);
+    weft__lock(&s->lock);
+    struct shared *d = shared_line(s, line);
+    if (d) {
+        add_reader(d, t);
+        remember(t, line, d->lines);
+        weft__rec_edge(t, site, &d->pos);
     }
-    weft__unlock(&d->lock);
-    if (ok) weft__rec_edge(t, site, &pos);
-    return ok;
+    weft__unlock(&s->lock);
+    return d != NULL;
 }
 
 /* t is IN and holds no stripe; its position is (clock, site). Answers those who asked it: all, or at the end of a tenure
@@ -394,12 +438,16 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
         list = o->next;
         lock2(t, o);
         uint32_t line = (uint32_t)o->want;
-        o->grant = here;
         if (o->wish == WEFT_DROP) {
             forget(t, line);
             o->granted = 1;
         } else
-            o->granted = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == t->slot ? hand_over(t, o, line, o->wish, &here) : 0;
+            o->granted = 0;
+        if (o->wish != WEFT_DROP && __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == t->slot) {
+            o->granted = o->wish == WEFT_SHARE && share(t, o, line, t, site, &here) ? 2 : 1;
+            if (o->granted == 1) give(t, o, line);
+        }
+        o->grant = here;
         o->state = WEFT_IN;
         unlock2(t, o);
         /* Pairs with the acquire load in wait_served(). */
@@ -558,25 +606,27 @@ static int stop_reading(struct weft_thread *t, struct weft_thread *x, uint32_t l
 
 /* t is to write a SHARED line: it becomes its own, closed to others until every reader has stopped. 0: it was not SHARED any more. */
 static int close_shared(struct weft_thread *t, uint32_t line, uint64_t site, int *waited) {
-    struct shared *d = shared_place(line), was;
+    struct shared_set *s = shared_set(line);
+    struct shared was;
     weft__lock(&t->lock);
-    weft__lock(&d->lock);
-    int ok = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == WEFT_SHARED;
-    if (ok) {
+    weft__lock(&s->lock);
+    struct shared *d = shared_line(s, line);
+    if (d) {
         was = *d;
-        d->line = 0;
+        d->lines &= ~line_bit(line);
+        if (!d->lines) d->page = 0;
         t->closing = line + 1;
         __atomic_store_n(&TABLE[line], (uint16_t)t->slot, __ATOMIC_RELEASE);
     }
-    weft__unlock(&d->lock);
+    weft__unlock(&s->lock);
     weft__unlock(&t->lock);
-    if (!ok) return 0;
+    if (!d) return 0;
     forget(t, line);
     uint32_t n = was.readers;
-    shared_for(line, was.since, n);
+    shared_for(line, n);
     if (n == ANYBODY) {
-        for (uint32_t s = 1; s < __atomic_load_n(&weft__slots, __ATOMIC_ACQUIRE); s++)
-            if (s != t->slot && weft__threads[s]) *waited |= stop_reading(t, weft__threads[s], line, site);
+        for (uint32_t k = 1; k < __atomic_load_n(&weft__slots, __ATOMIC_ACQUIRE); k++)
+            if (k != t->slot && weft__threads[k]) *waited |= stop_reading(t, weft__threads[k], line, site);
     } else
         for (uint32_t i = 0; i < n; i++)
             if (was.reader[i] != t->slot) *waited |= stop_reading(t, weft__threads[was.reader[i]], line, site);
@@ -589,7 +639,7 @@ static int close_shared(struct weft_thread *t, uint32_t line, uint64_t site, int
 /* Makes t the owner of the line, or for a read one of those who share it, unless it is SPLIT. Returns 1 if t may have lost
  * others meanwhile: it had to wait for an answer, or gave some. */
 static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int write) {
-    int waited = 0, answered = 0, share = EPISODES, wish = -1;
+    int waited = 0, answered = 0, odds = EPISODES, wish = -1;
     for (;;) {
         uint16_t o = __atomic_load_n(&TABLE[line], __ATOMIC_ACQUIRE);
         if (o == t->slot || o == WEFT_SPLIT) return waited;
@@ -622,7 +672,8 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
         int got;
         if (u->state != WEFT_IN && !closing) {
             struct weft_pos here = u->here;
-            got = hand_over(u, t, line, wish, &here);
+            got = wish == WEFT_SHARE && share(u, t, line, t, site, &here) ? 2 : 1;
+            if (got == 1) give(u, t, line);
             unlock2(t, u);
             if (t->tenure && t->tenure < t->tenure_most) t->tenure += TAKE_SHARE;
             weft__rec_edge(t, site, &here);
@@ -633,10 +684,10 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             got = t->granted;
             if (!got) continue;
             weft__rec_edge(t, site, &t->grant);
-            if (asked_again(line)) share = EARLY_SHARE;
+            if (asked_again(line)) odds = EARLY_SHARE;
         }
         t->stirred = weft__tsc();
-        if (got == 1 && unlikely((int)(next_random(t) & 1023) < share)) split(t, line, site);
+        if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds)) split(t, line, site);
         return waited;
     }
 }
@@ -840,12 +891,13 @@ void weft__rec_forked(struct weft_thread *t) {
     weft__raw(SYS_madvise, WEFT_TABLE_ADDR, WEFT_TABLE_ENTRIES * 2, 4 /* MADV_DONTNEED */);
     weft__zero(stripes, sizeof stripes);
     weft__zero(objects, sizeof objects);
-    weft__zero(shared, sizeof shared);
+    weft__raw(SYS_madvise, shared, sizeof shared, 4 /* MADV_DONTNEED */);
     for (uint32_t s = 1; s < weft__slots; s++)
         if (weft__threads[s] && weft__threads[s]->reads) weft__zero(weft__threads[s]->reads, WEFT_READS * sizeof *t->reads);
     weft__zero(heat, sizeof heat);
     weft__zero(page_heat, sizeof page_heat);
     weft__zero(page_when, sizeof page_when);
+    weft__zero(page_reads, sizeof page_reads);
     weft__zero(&crowd, sizeof crowd);
     stopped = 0;
     t->stop_age = stop_age = 0;

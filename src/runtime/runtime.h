@@ -64,6 +64,11 @@ struct weft_log {
 #ifndef WEFT_READS
 #define WEFT_READS 4096
 #endif
+struct weft_reads {
+    uint32_t page; /* + 1 */
+    uint32_t zero;
+    uint64_t lines;
+};
 
 enum weft_wish {
     WEFT_OWN = 0,   /* the line */
@@ -93,9 +98,9 @@ struct weft_thread {
     uint64_t want;                /* line index asked for */
     int wish;                     /* enum weft_wish: what for */
     struct weft_pos grant;        /* the position to put the edge on */
-    /* Shared lines that the thread may read: line << 6 | 63, by the line's low bits. Written by the thread while it is IN, by
-     * others under its lock while it is not. NULL: none so far. */
-    uint32_t *reads;
+    /* Shared lines that the thread may read, by the page's low bits. Written by the thread while it is IN, by others under its
+     * lock while it is not. NULL: none so far. */
+    struct weft_reads *reads;
     /* Private to the thread. */
     uint32_t slot;
     uint32_t nheld;

@@ -27,18 +27,29 @@
         addl %fs:OPERAND+8(%r11), %edx
         cmpl $64, %edx
         ja 6f
-        movl %ecx, %edx
-        orl $63, %ecx
-        shrl $6, %edx
-        andl $WEFT_READS-1, %edx
         movq %fs:READS(%r11), %r11
-        cmpl %ecx, (%r11,%rdx,4)
+        movl %ecx, %edx
+        shrl $12, %edx
+        andl $WEFT_READS-1, %edx
+        shll $4, %edx
+        addq %rdx, %r11
+        movl %ecx, %edx
+        shrl $12, %edx
+        incl %edx
+        cmpl %edx, (%r11)
+        jne 5f
+        shrl $6, %ecx
+        movq 8(%r11), %rdx
+        btq %rcx, %rdx
+        jnc 5f
         movq __weft_tls@GOTTPOFF(%rip), %r11
-6:      movq %fs:SPARE(%r11), %rcx
+        movq %fs:SPARE(%r11), %rcx
         movq %fs:SPARE+8(%r11), %rdx
-        jne 7f
         movq %fs:SCRATCH, %r11
         jmp *%rax
+5:      movq __weft_tls@GOTTPOFF(%rip), %r11
+6:      movq %fs:SPARE(%r11), %rcx
+        movq %fs:SPARE+8(%r11), %rdx
 7:
 .endm
 
