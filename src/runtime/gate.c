@@ -16,6 +16,7 @@
 int weft__kernel_sigaction(int sig, void *handler, unsigned long flags, uint64_t mask);
 
 static uint32_t *flags;
+static int watched;  /* one of the threads that are through looks after the end */
 static int progress; /* advances whenever anybody gets past a gate: the stuck check watches it */
 #define POISON 1
 
@@ -130,7 +131,12 @@ void weft__gate_park(struct weft_thread *t) {
     weft__raw(SYS_futex, &progress, FUTEX_WAKE_PRIVATE, 1 << 30);
     static int never;
     weft__gate_awake(-1);
-    for (;;) weft__raw(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, 0);
+    /* The last one to be done need not come here: it may exit, or wait for one of us. So one of us goes on looking. */
+    struct __kernel_timespec ts = {0, 2000000}, *now_and_then = __atomic_exchange_n(&watched, 1, __ATOMIC_RELAXED) ? NULL : &ts;
+    for (;;) {
+        weft__raw(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, now_and_then);
+        if (now_and_then) end_if_all_done(t);
+    }
 }
 
 /* Sets the DONE flags of the position before. */
@@ -306,7 +312,7 @@ void weft__gate_finish(struct weft_thread *t) {
 }
 
 void weft__gate_forked(struct weft_thread *t) {
-    progress = 0;
+    progress = watched = 0;
     awake = 1;
     for (uint32_t s = 1; s < weft__slots; s++)
         if (weft__threads[s]) weft__gate_open(weft__threads[s]);
