@@ -107,9 +107,10 @@ struct weft_control {
     uint64_t seed;
     uint64_t map_size;     /* bytes of the whole memory file */
     uint64_t sched_off;    /* replay: struct weft_sched */
-    uint64_t max_bytes;    /* record: stop logging beyond this size of `streams`; 0: none */
+    uint64_t max_bytes;    /* record: the log ends before disk_bytes gets larger; 0: no limit. Of the first process, as all
+                              that says so: forked ones share its block, beside their own */
     uint64_t vdso;         /* address of the vDSO, hidden from libc by the launcher; 0: none */
-    uint64_t log_full;     /* record: set by the runtime when the disk was full; errno */
+    uint64_t log_full;     /* record: set by the runtime when the log has ended: errno; EFBIG: by max_bytes. Of the first process */
     uint32_t exit_kind;    /* written by the runtime: enum weft_end_kind */
     uint32_t exit_code;
     uint64_t options;      /* WEFT_OPT_* */
@@ -119,6 +120,7 @@ struct weft_control {
     uint64_t launcher;     /* pid */
     uint64_t pid;          /* of a forked process, in its own control block */
     uint64_t personality;  /* that the program would have without weft */
+    uint64_t disk_bytes;   /* record: reserved for the streams of all processes. Of the first process */
     char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */
     char message[4096];    /* written by the runtime: one line for people, without prefix or newline */
 };

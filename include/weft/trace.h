@@ -108,7 +108,7 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
     X(VERIFY, 9, "op: accesses since the last; 8 bytes: running hash of the thread's checked accesses")                \
     X(REACHED, 10, "op: slot; 8 bytes: tick that this other thread had reached when the process ended")                \
     X(NOTE, 11, "op: 0; text for people")                                                                              \
-    X(LOST, 12, "op: 0; nothing of this thread is known from here on (the disk was full)")                             \
+    X(LOST, 12, "op: errno (EFBIG: the largest size allowed); nothing of this thread is known from here on")           \
     X(SIGNAL, 13, "op: signal; siginfo bytes: an asynchronous signal is delivered at this tick")                       \
     X(EDGE_STEP, 14, "comes after a position was reached and its first edges were satisfied")
 

@@ -13,7 +13,7 @@
 
 /*    X(name, arguments, what it does)    */
 #define WEFT_COMMANDS(X)                                                                                               \
-    X(record, "[-o DIR] [--] PROGRAM [ARG...]", "run a program and record what it does")                               \
+    X(record, "[-o DIR] [--max-size SIZE] [--] PROGRAM [ARG...]", "run a program and record what it does")             \
     X(replay, "[--times N] [TRACE]", "run it again, exactly as it was recorded")                                       \
     X(info, "[--json] [TRACE]", "tell what a trace is about")                                                          \
     X(dump, "[--vectors] [TRACE]", "print threads, edges and inputs of a trace")                                       \
@@ -53,6 +53,8 @@ bool weft__is_foreign(const struct weft_module *m);
 /* A message of the runtime, its sites (@0xADDR) as file:line; new memory. */
 char *weft__message_lines(struct weft_trace *t, const char *message);
 void weft__status_text(struct weft_strbuf *b, uint32_t kind, uint32_t code); /* "exit 0", "signal 11 (SIGSEGV)" */
+/* Why the log ended before the program did; error as in a LOST item. */
+const char *weft__lost_text(uint64_t error);
 void weft__status_of(int wait_status, uint32_t *kind, uint32_t *code);
 /* Ends weft the same way; does not return for a signal. */
 int weft__status_repeat(uint32_t kind, uint32_t code);

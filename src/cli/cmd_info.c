@@ -118,7 +118,7 @@ static void print_text(struct weft_trace *t, const struct weft_counts *n, uint64
     notes(t, &said, false);
     if (said.len) fputs(said.s, stdout);
     weft__strbuf_fini(&said);
-    if (n->lost) printf("lost      the disk was full: the end of the run is not known\n");
+    if (n->lost) printf("lost      %s: what came after that is not known\n", weft__lost_text(n->lost_by));
     weft__strbuf_fini(&command);
 }
 

@@ -12,9 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MAX_SIZE_LEAST (64u << 10)
+
 extern char **environ;
 
-/* For people who test weft: WEFT_OPTIONS=chaos,stats,seed=N,max=BYTES. */
+/* For people who test weft: WEFT_OPTIONS=chaos,stats,seed=N. */
 static int read_options(struct weft_control *c, uint64_t *seed) {
     char *list = weft__strdup(getenv("WEFT_OPTIONS") ? getenv("WEFT_OPTIONS") : "");
     int r = 0;
@@ -26,18 +28,28 @@ static int read_options(struct weft_control *c, uint64_t *seed) {
             c->options |= WEFT_OPT_STATS;
         else if (strncmp(o, "seed=", 5) == 0)
             *seed = c->seed = strtoull(o + 5, &end, 0);
-        else if (strncmp(o, "max=", 4) == 0)
-            c->max_bytes = strtoull(o + 4, &end, 0);
         else
             end = o;
         if (*end) {
-            weft__warn("WEFT_OPTIONS: '%s' is not known (chaos, stats, seed=N, max=BYTES)", o);
+            weft__warn("WEFT_OPTIONS: '%s' is not known (chaos, stats, seed=N)", o);
             r = -EINVAL;
             break;
         }
     }
     free(list);
     return r;
+}
+
+/* "64K", "10M", "2G" or bytes; 0: none of these, or too small for a trace. */
+static uint64_t size_of(const char *s) {
+    static const char units[] = "KMG";
+    char *end;
+    errno = 0;
+    uint64_t n = strtoull(s, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (end == s || *s == '-' || errno || end[unit != NULL] || n > UINT64_MAX >> shift) return 0;
+    return n << shift < MAX_SIZE_LEAST ? 0 : n << shift;
 }
 
 /* The program's environment: ours, and early binding, so that the first call of a function does not differ from the
@@ -118,8 +130,9 @@ static void summary(const char *name, const struct weft_trace *t, const struct w
 
 int weft__cmd_record(int argc, char **argv) {
     static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
+        {"output", required_argument, NULL, 'o'}, {"max-size", required_argument, NULL, 'm'}, {"help", no_argument, NULL, 'h'}, {0}};
     const char *dir_option = NULL;
+    uint64_t max_size = 0;
     struct weft_err err;
     struct weft_schedule control = {.fd = -1};
     struct weft_trace *t = NULL;
@@ -132,6 +145,10 @@ int weft__cmd_record(int argc, char **argv) {
     for (int o; (o = getopt_long(argc, argv, "+:o:", options, NULL)) != -1;) {
         if (o == 'o')
             dir_option = optarg;
+        else if (o == 'm') {
+            if (!(max_size = size_of(optarg)))
+                return weft__usage("record", "--max-size wants a size from 64K on, as in 500M or 2G, not '%s'", optarg);
+        }
         else if (o == ':')
             return weft__usage("record", "%s needs a value", argv[optind - 1]);
         else
@@ -170,6 +187,7 @@ int weft__cmd_record(int argc, char **argv) {
         weft__fail(&err);
         goto out;
     }
+    control.control->max_bytes = max_size;
     if (read_options(control.control, &start.seed) < 0) {
         rmdir(dir);
         goto out;
@@ -223,9 +241,8 @@ int weft__cmd_record(int argc, char **argv) {
     }
     summary(name, t, &counts, (unsigned)forked);
     if (control.control->log_full)
-        weft__warn(
-            "%s: the disk was full (%s): the program went on, but of what it did after %s of events nothing is known",
-            name, strerror((int)control.control->log_full), weft__bytes((char[WEFT_NUMBUF]){0}, counts.stream_bytes));
+        weft__warn("%s: %s: the program went on, but of what it did after %s of events nothing is known", name,
+                   weft__lost_text(control.control->log_full), weft__bytes((char[WEFT_NUMBUF]){0}, counts.stream_bytes));
     if (counts.threads == 0)
         weft__warn("%s: nothing was recorded: the program ended before weft's runtime started", name);
     weft__schedule_fini(&control);

@@ -40,12 +40,13 @@ static char *judge(struct weft_trace *t, const struct weft_control *c, int wait_
     return NULL;
 }
 
-/* The processes that were forked. One that was killed, or that left nothing, may end as it likes. */
+/* The processes that were forked. One that was killed, or that left nothing, may end as it likes; one that does not run
+ * was forked when the log of its parent had ended. */
 static char *judge_parts(const struct weft_schedule *s) {
     char *why = NULL;
     for (size_t k = 0; k < s->nparts && !why; k++) {
         struct weft_schedule *p = &s->parts[k];
-        if (!p->trace || p->counts.threads == 0) continue;
+        if (!p->trace || p->counts.threads == 0 || !p->control->pid) continue;
         int status = p->control->exit_kind == WEFT_END_SIGNAL ? (int)p->control->exit_code
                                                               : (int)(p->control->exit_code & 0xff) << 8;
         why = judge(p->trace, p->control, status);
@@ -147,7 +148,7 @@ int weft__cmd_replay(int argc, char **argv) {
     if (say) fprintf(stderr, "%lu of %lu identical\n", identical, times);
     if (identical < times) goto out;
     if (schedule.counts.lost)
-        weft__warn("%s: the disk was full while it was recorded; it was replayed up to the last known event", t->dir);
+        weft__warn("%s: %s: it was replayed up to there", t->dir, weft__lost_text(schedule.counts.lost_by));
     if (!t->has_end) {
         weft__warn("%s: the recording was cut short; it was replayed up to its last event", t->dir);
         status = 0;

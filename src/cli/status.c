@@ -2,6 +2,7 @@
 /* How programs end, in words, and ending in the same way. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,13 @@ void weft__status_text(struct weft_strbuf *b, uint32_t kind, uint32_t code) {
     } else {
         weft__strbuf_printf(b, "exit %u", code);
     }
+}
+
+const char *weft__lost_text(uint64_t error) {
+    static char text[128];
+    if (error == EFBIG) return "the recording had reached its largest size (--max-size)";
+    snprintf(text, sizeof text, "the disk was full%s%s%s", error ? " (" : "", error ? strerror((int)error) : "", error ? ")" : "");
+    return text;
 }
 
 void weft__status_of(int s, uint32_t *kind, uint32_t *code) {

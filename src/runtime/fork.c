@@ -53,6 +53,7 @@ static void map_part(uint32_t part) {
     long r = weft__raw(SYS_mmap, c, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
     if (r == (long)c) r = weft__raw(SYS_mmap, weft__file, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0);
     if (r != (long)weft__file) weft__rt_panic("cannot map the schedule of a forked process");
+    c->pid = (uint64_t)weft__raw(SYS_getpid);
     weft__raw(SYS_close, fd);
 }
 

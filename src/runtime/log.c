@@ -7,22 +7,27 @@
  * told by a release store).
  *
  * Disk space is reserved (fallocate) a whole extent at a time before it is mapped, because a full disk under a mapping is
- * a SIGBUS. If that fails, every thread ends its stream with LOST when it next needs a chunk, and the program goes on.
- * Space for LOST is kept free at the end of each chunk. */
+ * a SIGBUS. Where there is no more, or no more is allowed (--max-size), the log ends, and the program goes on. It ends for
+ * all threads of all processes at once, by one word that they share (root->log_full): from the moment that a thread has
+ * seen it, it logs nothing more, only LOST, for which space is kept free at the end of each chunk. So what is logged is
+ * a consistent cut, as if all had been killed together: whoever comes after something that was not logged, by whatever
+ * way, has seen the word too. */
 #include "runtime.h"
 #include "sys.h"
+#include "sys_calls.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#define EXTENT (4ul << 20)
+#define EXTENT (4ul << 20)       /* at most */
+#define EXTENT_MIN (256ul << 10) /* grows with the file: a quarter of it */
 #define TAIL 16    /* kept for LOST */
 #define EDGE_MAX 56
 
 static int log_fd = -1, dir_fd = -1, alive_fd = -1;
 static int log_lock;
 static unsigned char *extent;
-static uint64_t extent_used = EXTENT, file_size;
+static uint64_t extent_used, extent_size, file_size;
 
 /* Out of the way of the program's own descriptors: beyond its limit, if that can be raised for a moment. */
 static int up(long fd) {
@@ -89,10 +94,18 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
     weft__copy(path + d, name, n);
     weft__copy(path + d + n, streams, sizeof streams);
     extent = NULL;
-    extent_used = EXTENT;
-    file_size = 0;
+    extent_used = extent_size = file_size = 0;
     log_lock = 0;
     t->log = (struct weft_log){0};
+    if (weft__root->log_full) {
+        /* Nothing is logged any more, so there is nothing to make. A control block it needs, or it would write into its
+         * parent's. */
+        struct weft_control was = *c;
+        long r = weft__raw(SYS_mmap, c, sizeof *c, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        if (r != (long)c) weft__rt_panic("no memory for a forked process");
+        *c = was;
+        return;
+    }
     long r = weft__raw(SYS_mkdirat, dir_fd, name, 0777), dir = -1, fd = -1;
     if (r >= 0) r = dir = weft__raw(SYS_openat, dir_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     if (r >= 0) r = weft__raw(SYS_linkat, dir_fd, "header", dir, "header", 0);
@@ -109,7 +122,6 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
         c->exit_kind = c->exit_code = 0;
         c->message[0] = 0;
         c->chunks = 0;
-        c->log_full = 0;
         r = fd = weft__raw(SYS_openat, dir, "streams", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (r >= 0) {
             weft__raw(SYS_close, log_fd);
@@ -122,27 +134,42 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
     weft__refuse("a forked process cannot be recorded: no folder for it in %s (error %ld)", c->streams, -r);
 }
 
-/* A zeroed chunk, or NULL: no space. */
+/* Reserves n more bytes of the file, as far as --max-size allows. */
+static long reserve(uint64_t n) {
+    if (__atomic_add_fetch(&weft__root->disk_bytes, n, __ATOMIC_RELAXED) > weft__root->max_bytes && weft__root->max_bytes) {
+        __atomic_fetch_sub(&weft__root->disk_bytes, n, __ATOMIC_RELAXED);
+        return -EFBIG;
+    }
+    long r = weft__raw(SYS_fallocate, log_fd, 0, file_size, n);
+    if (r == -EOPNOTSUPP || r == -ENOSYS) r = weft__raw(SYS_ftruncate, log_fd, file_size + n);
+    if (r) __atomic_fetch_sub(&weft__root->disk_bytes, n, __ATOMIC_RELAXED);
+    return r;
+}
+
+static long extend(void) {
+    uint64_t n = file_size / 4 & ~(EXTENT_MIN - 1);
+    long r;
+    n = n < EXTENT_MIN ? EXTENT_MIN : n > EXTENT ? EXTENT : n;
+    while ((r = reserve(n)) && n > WEFT_CHUNK) n /= 2;
+    if (r) return r;
+    r = weft__raw(SYS_mmap, 0, n, PROT_READ | PROT_WRITE, MAP_SHARED, log_fd, file_size);
+    if (failed(r)) return r;
+    extent = (unsigned char *)r;
+    extent_used = 0;
+    extent_size = n;
+    file_size += n;
+    return 0;
+}
+
+/* A zeroed chunk, or NULL: the log has ended. */
 static struct weft_chunk *chunk_new(void) {
     struct weft_chunk *c = NULL;
     weft__lock(&log_lock);
-    if (extent_used == EXTENT && !weft__control->log_full) {
-        long r = 0;
-        if (weft__control->max_bytes && file_size + EXTENT > weft__control->max_bytes) r = -EFBIG;
-        if (!r) r = weft__raw(SYS_fallocate, log_fd, 0, file_size, EXTENT);
-        if (r == -EOPNOTSUPP || r == -ENOSYS) r = weft__raw(SYS_ftruncate, log_fd, file_size + EXTENT);
-        if (!r) {
-            r = weft__raw(SYS_mmap, 0, EXTENT, PROT_READ | PROT_WRITE, MAP_SHARED, log_fd, file_size);
-            if (r > 0 || r < -4095) {
-                extent = (unsigned char *)r;
-                extent_used = 0;
-                file_size += EXTENT;
-                r = 0;
-            }
-        }
-        if (r) weft__control->log_full = (uint64_t)-r;
+    if (extent_used == extent_size && !weft__root->log_full) {
+        long r = extend();
+        if (r) __atomic_store_n(&weft__root->log_full, (uint64_t)-r, __ATOMIC_RELEASE);
     }
-    if (extent_used < EXTENT && !weft__control->log_full) {
+    if (!weft__root->log_full) {
         c = (struct weft_chunk *)(extent + extent_used);
         extent_used += WEFT_CHUNK;
         weft__control->chunks++;
@@ -173,14 +200,15 @@ static void seal(struct weft_log *l) {
 /* Room for n bytes in the thread's chunk. 0: the log has ended. */
 static int room(struct weft_thread *t, size_t n, uint64_t tick) {
     struct weft_log *l = &t->log;
-    if (likely(l->chunk && (size_t)(l->end - l->at) >= n)) return 1;
+    uint64_t full = __atomic_load_n(&weft__root->log_full, __ATOMIC_ACQUIRE);
+    if (likely(l->chunk && (size_t)(l->end - l->at) >= n && !full)) return 1;
     if (l->lost) return 0;
-    struct weft_chunk *c = chunk_new();
+    struct weft_chunk *c = full ? NULL : chunk_new();
     if (!c) {
         l->lost = 1;
         if (l->chunk) {
             unsigned char *p = varint(l->at + 1, tick - l->tick);
-            *p++ = 0;
+            p = varint(p, weft__root->log_full);
             *p++ = 0;
             __atomic_store_n(l->at, WEFT_ITEM_LOST, __ATOMIC_RELEASE);
             l->at = p;

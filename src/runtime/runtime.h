@@ -164,6 +164,8 @@ struct weft_thread {
 /* ---- start.c */
 extern WEFT_HIDDEN int weft__mode;
 extern WEFT_HIDDEN struct weft_control *weft__control; /* shared with the launcher */
+/* Record: that of the first process, which all share: for the words about the whole trace. */
+#define weft__root ((struct weft_control *)0x6ffffff80000ul)
 extern WEFT_HIDDEN char *weft__file;                   /* replay: private copy of the memory file */
 extern WEFT_HIDDEN unsigned char weft__selector;       /* what the dispatch selector is in the program's code */
 void *weft__rt_map(size_t n);                          /* zeroed memory at addresses of the runtime's own */

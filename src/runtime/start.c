@@ -253,6 +253,9 @@ static void open_control(void) {
                       WEFT_CONTROL_FD, 0);
         if (r < 0 && r > -4096) weft__rt_panic("cannot map the schedule");
         weft__file = (char *)r;
+    } else {
+        r = weft__raw(SYS_mmap, weft__root, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, WEFT_CONTROL_FD, 0);
+        if (r != (long)weft__root) weft__rt_panic("cannot map the control file");
     }
     weft__raw(SYS_close, WEFT_CONTROL_FD);
     weft__control = c;

@@ -16,7 +16,10 @@ void weft__counts_add(struct weft_counts *n, const struct weft_item *item) {
     case WEFT_ITEM_SIGNAL: n->signals++; /* fallthrough: it came from outside */
     case WEFT_ITEM_INPUT: n->inputs++; break;
     case WEFT_ITEM_START: n->threads++; break;
-    case WEFT_ITEM_LOST: n->lost++; break;
+    case WEFT_ITEM_LOST:
+        n->lost++;
+        n->lost_by = item->op;
+        break;
     default: break;
     }
 }

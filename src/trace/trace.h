@@ -138,7 +138,8 @@ const char *weft__op_name(uint64_t op);     /* of the runtime's operations; NULL
 struct weft_counts {
     uint64_t threads, edges, inputs, signals, items;
     uint64_t stream_bytes;
-    uint64_t lost; /* LOST items */
+    uint64_t lost;    /* LOST items */
+    uint64_t lost_by; /* errno that they tell */
 };
 void weft__counts_add(struct weft_counts *n, const struct weft_item *item);
 /* Reads every byte; *counts is filled as far as it came, also on failure. */
