@@ -6,7 +6,7 @@
  * was killed stops at the first zero tag and has seen only whole items (x86 keeps the order of stores; the compiler is
  * told by a release store).
  *
- * Disk space is reserved (fallocate) a whole extent at a time before it is mapped, because a full disk under a mapping is
+ * Disk space is reserved (fallocate) a whole extent at a time before any of it is mapped, because a full disk under a mapping is
  * a SIGBUS. Where there is no more, or no more is allowed (--max-size), the log ends, and the program goes on. It ends for
  * all threads of all processes at once, by one word that they share (root->log_full): from the moment that a thread has
  * seen it, it logs nothing more, only LOST, for which space is kept free at the end of each chunk. So what is logged is
@@ -26,8 +26,7 @@
 
 static int log_fd = -1, dir_fd = -1, alive_fd = -1;
 static int log_lock;
-static unsigned char *extent;
-static uint64_t extent_used, extent_size, file_size;
+static uint64_t file_used, file_size; /* bytes: of chunks given out, reserved */
 
 /* Out of the way of the program's own descriptors: beyond its limit, if that can be raised for a moment. */
 static int up(long fd) {
@@ -93,8 +92,7 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
     if (d + n + sizeof streams > sizeof path) weft__refuse("processes were forked too deep for the length of a path");
     weft__copy(path + d, name, n);
     weft__copy(path + d + n, streams, sizeof streams);
-    extent = NULL;
-    extent_used = extent_size = file_size = 0;
+    file_used = file_size = 0;
     log_lock = 0;
     t->log = (struct weft_log){0};
     if (weft__root->log_full) {
@@ -146,36 +144,35 @@ static long reserve(uint64_t n) {
     return r;
 }
 
+/* Space for more chunks: as much as is usual, or as there is. */
 static long extend(void) {
     uint64_t n = file_size / 4 & ~(EXTENT_MIN - 1);
     long r;
     n = n < EXTENT_MIN ? EXTENT_MIN : n > EXTENT ? EXTENT : n;
     while ((r = reserve(n)) && n > WEFT_CHUNK) n /= 2;
-    if (r) return r;
-    r = weft__raw(SYS_mmap, 0, n, PROT_READ | PROT_WRITE, MAP_SHARED, log_fd, file_size);
-    if (failed(r)) return r;
-    extent = (unsigned char *)r;
-    extent_used = 0;
-    extent_size = n;
-    file_size += n;
-    return 0;
+    if (!r) file_size += n;
+    return r;
 }
 
-/* A zeroed chunk, or NULL: the log has ended. */
-static struct weft_chunk *chunk_new(void) {
-    struct weft_chunk *c = NULL;
+/* A zeroed chunk, mapped; NULL: the log has ended. Each thread maps but two: the one that it writes, and the one before,
+ * which it closes when it has the next. */
+static struct weft_chunk *chunk_new(struct weft_thread *t) {
+    void *at = weft__slot_log(t->slot) + WEFT_CHUNK * (t->log.seq & 1);
+    long r = 0;
     weft__lock(&log_lock);
-    if (extent_used == extent_size && !weft__root->log_full) {
-        long r = extend();
-        if (r) __atomic_store_n(&weft__root->log_full, (uint64_t)-r, __ATOMIC_RELEASE);
+    uint64_t full = weft__root->log_full;
+    if (!full && file_used == file_size) r = extend();
+    if (!full && !r) {
+        r = weft__raw(SYS_mmap, at, WEFT_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, log_fd, file_used);
+        if (r == (long)at) {
+            r = 0;
+            file_used += WEFT_CHUNK;
+            weft__control->chunks++;
+        }
     }
-    if (!weft__root->log_full) {
-        c = (struct weft_chunk *)(extent + extent_used);
-        extent_used += WEFT_CHUNK;
-        weft__control->chunks++;
-    }
+    if (r) __atomic_store_n(&weft__root->log_full, (uint64_t)-r, __ATOMIC_RELEASE);
     weft__unlock(&log_lock);
-    return c;
+    return full || r ? NULL : at;
 }
 
 static unsigned char *varint(unsigned char *p, uint64_t v) {
@@ -203,7 +200,7 @@ static int room(struct weft_thread *t, size_t n, uint64_t tick) {
     uint64_t full = __atomic_load_n(&weft__root->log_full, __ATOMIC_ACQUIRE);
     if (likely(l->chunk && (size_t)(l->end - l->at) >= n && !full)) return 1;
     if (l->lost) return 0;
-    struct weft_chunk *c = full ? NULL : chunk_new();
+    struct weft_chunk *c = full ? NULL : chunk_new(t);
     if (!c) {
         l->lost = 1;
         if (l->chunk) {

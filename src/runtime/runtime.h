@@ -136,6 +136,7 @@ struct weft_thread {
     void *(*fn)(void *);
     void *arg;
     void *rt_stack;               /* top */
+    void *alt_stack;              /* of signals */
     void *stack_map;
     size_t stack_size;
     unsigned long pthread;        /* pthread_t */
@@ -194,6 +195,7 @@ __attribute__((format(printf, 3, 4))) size_t weft__format(char *buf, size_t n, c
     } while (0)
 
 /* ---- log.c */
+unsigned char *weft__slot_log(uint32_t slot); /* start.c: two chunks of address space */
 void weft__log_open(void);
 void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const struct weft_pos *other);
 void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn);

@@ -33,11 +33,13 @@ WEFT_HIDDEN const uint64_t weft__off_fn = offsetof(struct weft_thread, fn);
 #define RT_BASE 0x700000000000ul
 #define RT_STACK (256ul << 10)
 
-/* What belongs to a slot (thread structure, runtime stack, heap structure) lies at an address that follows from the slot:
+/* What belongs to a slot (thread structure, runtime stack, chunks of the log, heap structure) lies at an address that follows from the slot:
  * pointers to it may show on the program's stack, which must not depend on the mode. */
 #define SLOT_BASE 0x7a0000000000ul
 #define SLOT_SIZE (512ul << 10)
+#define SLOT_LOG (384ul << 10)
 #define SLOT_HEAP (448ul << 10)
+_Static_assert(sizeof(struct weft_thread) + RT_STACK <= SLOT_LOG && SLOT_LOG + 2 * WEFT_CHUNK <= SLOT_HEAP, "layout of a slot");
 
 void *weft__rt_map(size_t n) {
     static uint64_t next = RT_BASE;
@@ -59,6 +61,7 @@ char *weft__slot_map(uint32_t slot) {
     if (r != (long)at) weft__rt_panic("no memory for the runtime");
     return (char *)at;
 }
+unsigned char *weft__slot_log(uint32_t slot) { return (unsigned char *)weft__slot_map(slot) + SLOT_LOG; }
 void *weft__slot_heap(uint32_t slot) { return weft__slot_map(slot) + SLOT_HEAP; }
 
 /* The slot's thread structure; once made, it stays for later threads of the slot. */

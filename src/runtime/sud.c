@@ -75,7 +75,8 @@ void weft__sud_open(void) {
 }
 
 void weft__sud_thread(struct weft_thread *t) {
-    stack_t ss = {.ss_sp = weft__rt_map(ALT_SIZE), .ss_size = ALT_SIZE};
+    if (!t->alt_stack) t->alt_stack = weft__rt_map(ALT_SIZE); /* for all threads of the slot */
+    stack_t ss = {.ss_sp = t->alt_stack, .ss_size = ALT_SIZE};
     weft__raw(SYS_sigaltstack, &ss, 0);
     weft__sud_again(t);
 }
