@@ -114,7 +114,7 @@ struct weft_control {
     uint32_t exit_kind;    /* written by the runtime: enum weft_end_kind */
     uint32_t exit_code;
     uint64_t options;      /* WEFT_OPT_* */
-    uint64_t chunks;       /* record: chunks of `streams` in use */
+    uint64_t chunks;       /* record: chunks that were begun, by all processes. Of the first process */
     uint64_t parts_off;    /* replay: uint32_t[parts]: descriptors of the launcher that are the files of forked processes */
     uint64_t parts;
     uint64_t launcher;     /* pid */

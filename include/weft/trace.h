@@ -9,7 +9,10 @@
  *             Written by the runtime inside the program, through a shared mapping, so that a kill loses nothing.
  *   end       how it ended. Written by `weft record` after the end; a trace without it was cut short.
  *
- * `streams.zst` may stand in for `streams`: the same bytes, as zstd frames.
+ * `weft record` moves chunks from `streams` to `streams.zst`, as zstd frames, while the program runs and after it. So the
+ * chunks of a trace are those of `streams.zst`, then those of `streams`; either file may be missing. A slot's chunks keep
+ * their order. One that is in both files counts once: it was to be removed from `streams`. Without `end`, the last frame may be
+ * cut short: then its chunks are all in `streams`.
  *
  * All integers are little-endian. A varint is LEB128 (7 bits a byte, low bits first, at most 10 bytes). A signed varint
  * is a varint of (v << 1) ^ (v >> 63).
@@ -31,7 +34,9 @@
 enum weft_trace_version {
     WEFT_TRACE_V1 = 1, /* first */
     WEFT_TRACE_V2 = 2, /* a chunk's hash covers its head; weft_hash has lanes */
-    WEFT_TRACE_VERSION = WEFT_TRACE_V2,
+    WEFT_TRACE_V3 = 3, /* streams.zst and streams together; a version 2 trace has the one or the other, and is read so too */
+    WEFT_TRACE_OLDEST = WEFT_TRACE_V2, /* that is read */
+    WEFT_TRACE_VERSION = WEFT_TRACE_V3,
 };
 
 /* ---- header -------------------------------------------------------------------------------------------------------
@@ -63,7 +68,7 @@ _Static_assert(sizeof(struct weft_trace_header) == 128, "header layout");
 
 /* ---- streams ------------------------------------------------------------------------------------------------------
  * The file is a row of chunks. A chunk is valid if and only if: magic is right; slot is not 0; seq is one more than that
- * of the slot's chunk before it in the file (0 for the first); and, if it is sealed (used is not 0), used is between
+ * of the slot's chunk before it in the trace (0 for the first); and, if it is sealed (used is not 0), used is between
  * sizeof(struct weft_chunk) and WEFT_CHUNK, hash is its weft_chunk_hash, its items fill bytes [sizeof(struct weft_chunk),
  * used) exactly, and all after them are zero. An open chunk (used is 0) holds items up to the first zero byte in place of a tag. All-zero
  * chunks may stand anywhere: they were reserved and not used. A slot's ticks never go back from chunk to chunk. In an unsealed

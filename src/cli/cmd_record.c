@@ -68,8 +68,14 @@ static char **environment(void) {
     return env;
 }
 
+struct running {
+    const char *dir;
+    bool latest; /* is to point to it */
+    struct weft_follow *follow;
+};
+
 /* To all processes that were forked and still run: their control blocks are there until their parts are closed. */
-static void pass_on(void *dir, int sig) {
+static void pass_on_in(const char *dir, int sig) {
     unsigned most = weft__trace_parts(dir);
     for (unsigned k = 1; k <= most; k++) {
         struct weft_strbuf part = {0}, path = {0};
@@ -83,7 +89,7 @@ static void pass_on(void *dir, int sig) {
                 const struct weft_control *c = (const struct weft_control *)bytes;
                 if (c->pid && !c->exit_kind) kill((pid_t)c->pid, sig);
             }
-            pass_on(part.s, sig);
+            pass_on_in(part.s, sig);
         }
         free(bytes);
         weft__strbuf_fini(&path);
@@ -91,7 +97,13 @@ static void pass_on(void *dir, int sig) {
     }
 }
 
-static void set_latest(void *dir) { weft__store_set_latest(dir); }
+static void pass_on(void *ctx, int sig) { pass_on_in(((struct running *)ctx)->dir, sig); }
+
+static void started(void *ctx) {
+    struct running *r = ctx;
+    if (r->latest) weft__store_set_latest(r->dir);
+    weft__follow_start(r->follow);
+}
 
 struct progress {
     struct timespec start;
@@ -135,7 +147,7 @@ int weft__cmd_record(int argc, char **argv) {
     uint64_t max_size = 0;
     struct weft_err err;
     struct weft_schedule control = {.fd = -1};
-    struct weft_trace *t = NULL;
+    struct running running = {0};
     char *program = NULL, *dir = NULL, *cwd = NULL, **env = NULL;
     struct weft_strbuf streams = {0};
     int lock = -1, status = WEFT_FAILED;
@@ -192,7 +204,8 @@ int weft__cmd_record(int argc, char **argv) {
         rmdir(dir);
         goto out;
     }
-    if (weft__trace_create(dir, &start, &lock, &err) < 0) {
+    if (weft__trace_create(dir, &start, &lock, &err) < 0 ||
+        weft__follow_open(dir, control.control, &running.follow, &err) < 0) {
         weft__fail(&err);
         goto out;
     }
@@ -200,9 +213,11 @@ int weft__cmd_record(int argc, char **argv) {
         .program = program, .argv = start.argv, .env = env, .at_random = start.at_random, .wait_all = true,
         .control = &control};
     int wait_status;
-    launch.ctx = dir;
+    running.dir = dir;
+    running.latest = !dir_option;
+    launch.ctx = &running;
     launch.pass_on = pass_on;
-    if (!dir_option) launch.started = set_latest;
+    launch.started = started;
     struct timespec begun;
     clock_gettime(CLOCK_MONOTONIC, &begun);
     if (weft__launch(&launch, &wait_status, &err) < 0) {
@@ -217,12 +232,12 @@ int weft__cmd_record(int argc, char **argv) {
     struct weft_counts counts;
     struct progress progress = {.tty = isatty(2)};
     clock_gettime(CLOCK_MONOTONIC, &progress.start);
-    int r = weft__trace_open(dir, &t, &err);
-    uint64_t run = elapsed_us(&begun, &progress.start);
-    if (r == 0)
-        r = weft__trace_seal(t, kind, code, run / 50 > 20000 ? run / 50 : 20000, show_progress, &progress, &counts, &err);
+    uint64_t run = elapsed_us(&begun, &progress.start), patience = run / 50 > 20000 ? run / 50 : 20000;
+    weft__follow_stop(running.follow);
+    struct weft_trace *t = weft__follow_trace(running.follow);
+    int r = weft__follow_seal(running.follow, kind, code, patience, show_progress, &progress, &counts, &err);
     char message[sizeof control.control->message] = "";
-    int forked = r < 0 ? r : weft__trace_seal_parts(dir, run / 50, message, &err);
+    int forked = r < 0 ? r : weft__follow_seal_parts(running.follow, patience, message, &err);
     if (r == 0 && forked < 0) r = forked;
     if (progress.shown) fprintf(stderr, "\r\033[K");
     if (r < 0) {
@@ -245,12 +260,14 @@ int weft__cmd_record(int argc, char **argv) {
                    weft__lost_text(control.control->log_full), weft__bytes((char[WEFT_NUMBUF]){0}, counts.stream_bytes));
     if (counts.threads == 0)
         weft__warn("%s: nothing was recorded: the program ended before weft's runtime started", name);
+    weft__follow_close(running.follow);
+    running.follow = NULL;
     weft__schedule_fini(&control);
     close(lock);
     lock = -1;
     status = weft__status_repeat(kind, code);
 out:
-    weft__trace_close(t);
+    weft__follow_close(running.follow);
     if (lock >= 0) close(lock);
     weft__schedule_fini(&control);
     weft__strbuf_fini(&streams);

@@ -119,7 +119,6 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
         c->outcome = WEFT_OUT_RUNNING; /* the parent may have ended meanwhile */
         c->exit_kind = c->exit_code = 0;
         c->message[0] = 0;
-        c->chunks = 0;
         r = fd = weft__raw(SYS_openat, dir, "streams", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (r >= 0) {
             weft__raw(SYS_close, log_fd);
@@ -167,7 +166,7 @@ static struct weft_chunk *chunk_new(struct weft_thread *t) {
         if (r == (long)at) {
             r = 0;
             file_used += WEFT_CHUNK;
-            weft__control->chunks++;
+            __atomic_fetch_add(&weft__root->chunks, 1, __ATOMIC_RELAXED);
         }
     }
     if (r) __atomic_store_n(&weft__root->log_full, (uint64_t)-r, __ATOMIC_RELEASE);

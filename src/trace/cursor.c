@@ -17,6 +17,7 @@
 
 struct weft_cursor_slot {
     uint32_t seq;   /* expected of the next chunk */
+    uint32_t packed; /* of its chunks were in streams.zst */
     uint64_t tick;  /* of the last item */
     uint8_t *parts; /* bytes of PART items that wait for theirs */
     size_t len, cap;
@@ -93,40 +94,44 @@ static bool next_chunk(struct weft_cursor *c) {
     return true;
 }
 
+int weft__cursor_take(struct weft_cursor *c, struct weft_err *err) {
+    struct weft_chunk h;
+    bool packed = c->chunk < c->t->packed;
+    memcpy(&h, c->buf, sizeof h);
+    if (h.magic == 0 && all_zero(c->buf + sizeof h, WEFT_CHUNK - sizeof h) && (!packed || all_zero(c->buf, sizeof h)))
+        return 0; /* reserved, not used; or moved to streams.zst */
+    if (h.magic != WEFT_CHUNK_MAGIC) return BAD(c, 0, "this is not a chunk (wrong magic)");
+    if (h.slot == 0 || h.slot > WEFT_MAX_SLOT) return BAD(c, 4, "there is no thread slot %u", h.slot);
+    struct weft_cursor_slot *s = slot_of(c, h.slot);
+    if (!packed && h.seq < s->packed) return 0; /* moved, and not removed yet */
+    if (h.seq != s->seq)
+        return BAD(c, 8, "chunk %u of thread %u stands where its chunk %u should be (is a piece of the file missing?)",
+                   h.seq, h.slot, s->seq);
+    if (h.used && (h.used < sizeof h || h.used > WEFT_CHUNK)) return BAD(c, 12, "a chunk cannot hold %u bytes", h.used);
+    if (h.used && weft_chunk_hash((const struct weft_chunk *)c->buf, h.used) != h.hash)
+        return BAD(c, 24, "checksum mismatch (its bytes were changed)");
+    if (h.used && !all_zero(c->buf + h.used, WEFT_CHUNK - h.used))
+        return BAD(c, h.used, "there are bytes after the last item of a closed chunk");
+    if (h.tick < s->tick)
+        return BAD(c, 16, "the clock of thread %u goes back, from %llu to %llu", h.slot, (unsigned long long)s->tick,
+                   (unsigned long long)h.tick);
+    s->seq++;
+    if (packed) s->packed = s->seq;
+    c->head = h;
+    c->at = sizeof h;
+    c->end = h.used ? h.used : WEFT_CHUNK;
+    c->tick = h.tick;
+    c->site = c->other_tick = c->other_site = 0;
+    c->loaded = true;
+    return 1;
+}
+
 int weft__cursor_load(struct weft_cursor *c, struct weft_err *err) {
     int r;
     if (c->only && (r = weft__trace_index(c->t, err)) < 0) return r;
     while (next_chunk(c)) {
         if ((r = weft__trace_chunk(c->t, c->chunk, c->buf, err)) < 0) return r;
-        struct weft_chunk h;
-        memcpy(&h, c->buf, sizeof h);
-        if (h.magic == 0 && all_zero(c->buf + sizeof h, WEFT_CHUNK - sizeof h) &&
-            (!c->t->compressed || all_zero(c->buf, sizeof h)))
-            continue; /* reserved, not used */
-        if (h.magic != WEFT_CHUNK_MAGIC) return BAD(c, 0, "this is not a chunk (wrong magic)");
-        if (h.slot == 0 || h.slot > WEFT_MAX_SLOT) return BAD(c, 4, "there is no thread slot %u", h.slot);
-        struct weft_cursor_slot *s = slot_of(c, h.slot);
-        if (h.seq != s->seq)
-            return BAD(c, 8,
-                       "chunk %u of thread %u stands where its chunk %u should be (is a piece of the file missing?)",
-                       h.seq, h.slot, s->seq);
-        if (h.used && (h.used < sizeof h || h.used > WEFT_CHUNK))
-            return BAD(c, 12, "a chunk cannot hold %u bytes", h.used);
-        if (h.used && weft_chunk_hash((const struct weft_chunk *)c->buf, h.used) != h.hash)
-            return BAD(c, 24, "checksum mismatch (its bytes were changed)");
-        if (h.used && !all_zero(c->buf + h.used, WEFT_CHUNK - h.used))
-            return BAD(c, h.used, "there are bytes after the last item of a closed chunk");
-        if (h.tick < s->tick)
-            return BAD(c, 16, "the clock of thread %u goes back, from %llu to %llu", h.slot,
-                       (unsigned long long)s->tick, (unsigned long long)h.tick);
-        s->seq++;
-        c->head = h;
-        c->at = sizeof h;
-        c->end = h.used ? h.used : WEFT_CHUNK;
-        c->tick = h.tick;
-        c->site = c->other_tick = c->other_site = 0;
-        c->loaded = true;
-        return 1;
+        if ((r = weft__cursor_take(c, err)) != 0) return r;
     }
     if (!c->only) c->t->modules_all = true;
     return 0;

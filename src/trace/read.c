@@ -71,9 +71,9 @@ static int read_header(struct weft_trace *t, size_t size, struct weft_err *err) 
     if (size < sizeof h)
         return weft__err(err, EBADMSG, "%s: header: %zu bytes, which is too short (was it truncated?)", t->dir, size);
     memcpy(&h, t->strings, sizeof h);
-    if (h.version != WEFT_TRACE_VERSION)
-        return weft__err(err, EBADMSG, "%s: header: trace version %u; this weft reads version %d", t->dir, h.version,
-                         WEFT_TRACE_VERSION);
+    if (h.version < WEFT_TRACE_OLDEST || h.version > WEFT_TRACE_VERSION)
+        return weft__err(err, EBADMSG, "%s: header: trace version %u; this weft reads versions %d to %d", t->dir,
+                         h.version, WEFT_TRACE_OLDEST, WEFT_TRACE_VERSION);
     if (h.size != size)
         return weft__err(err, EBADMSG, "%s: header: %zu bytes where there should be %u (was it truncated?)", t->dir,
                          size, h.size);
@@ -113,10 +113,10 @@ static int read_end(struct weft_trace *t, const void *bytes, size_t n, struct we
 }
 
 /* Bytes [off, off + n) or as many as there are; -errno. */
-static ssize_t read_at(struct weft_trace *t, void *buf, size_t n, uint64_t off, struct weft_err *err) {
+static ssize_t read_at(struct weft_trace *t, int fd, void *buf, size_t n, uint64_t off, struct weft_err *err) {
     size_t got = 0;
     while (got < n) {
-        ssize_t r = pread(t->fd, (char *)buf + got, n - got, (off_t)(off + got));
+        ssize_t r = pread(fd, (char *)buf + got, n - got, (off_t)(off + got));
         if (r < 0 && errno == EINTR) continue;
         if (r < 0) return weft__err(err, errno, "%s: %s", t->path, strerror(errno));
         if (r == 0) break;
@@ -129,12 +129,12 @@ static ssize_t read_at(struct weft_trace *t, void *buf, size_t n, uint64_t off, 
 static int scan_frames(struct weft_trace *t, struct weft_err *err) {
     size_t room = ZSTD_compressBound(WEFT_FRAME_MAX), cap = 0;
     uint64_t off = 0, bytes = 0, largest = 0;
-    if (room > t->file_size) room = (size_t)t->file_size;
+    if (room > t->packed_size) room = (size_t)t->packed_size;
     t->frame_in = weft__alloc(room);
     t->dctx = ZSTD_createDCtx();
     if (!t->dctx) weft__die("out of memory (zstd)");
-    while (off < t->file_size) {
-        ssize_t n = read_at(t, t->frame_in, room, off, err);
+    while (off < t->packed_size) {
+        ssize_t n = read_at(t, t->packed_fd, t->frame_in, room, off, err);
         if (n < 0) return (int)n;
         if (n == 0)
             return weft__err(err, EBADMSG, "%s at 0x%llx: the file has become shorter", t->path,
@@ -146,6 +146,7 @@ static int scan_frames(struct weft_trace *t, struct weft_err *err) {
             size_t size = ZSTD_findFrameCompressedSize(t->frame_in + at, (size_t)n - at);
             if (ZSTD_isError(size)) {
                 if (at) break; /* perhaps cut by the buffer: read again from here */
+                if (t->fd >= 0 && !t->has_end) goto whole; /* was being written; what it was to hold is still in streams */
                 return weft__err(err, EBADMSG, "%s: frame %zu at 0x%llx: %s (was the file truncated?)", t->path,
                                  t->nframes, where, ZSTD_getErrorName(size));
             }
@@ -156,40 +157,47 @@ static int scan_frames(struct weft_trace *t, struct weft_err *err) {
                                  t->nframes, where);
             bytes += content;
             if (content > largest) largest = content;
-            if (bytes > t->file_size * WEFT_RATIO_MAX + WEFT_RATIO_FREE)
+            if (bytes > t->packed_size * WEFT_RATIO_MAX + WEFT_RATIO_FREE)
                 return weft__err(err, EBADMSG,
                                  "%s: frame %zu at 0x%llx: would decompress to more than a recording can hold", t->path,
                                  t->nframes, where);
             t->frames = weft__grow(t->frames, &cap, t->nframes + 1, sizeof *t->frames);
             t->frames[t->nframes++] = (struct weft_frame){
-                .off = where, .first = t->chunks, .size = (uint32_t)size, .chunks = (uint32_t)(content / WEFT_CHUNK)};
-            t->chunks += content / WEFT_CHUNK;
+                .off = where, .first = t->packed, .size = (uint32_t)size, .chunks = (uint32_t)(content / WEFT_CHUNK)};
+            t->packed += content / WEFT_CHUNK;
             at += size;
         }
         off += at;
     }
+whole:
     t->frame_out = weft__alloc(largest);
     return 0;
 }
 
 static int open_streams(struct weft_trace *t, struct weft_err *err) {
-    struct stat st;
-    if (fstat(t->fd, &st) < 0) return weft__err(err, errno, "%s: %s", t->path, strerror(errno));
-    if (!S_ISREG(st.st_mode)) return weft__err(err, EBADMSG, "%s: not a regular file", t->path);
-    t->file_size = (uint64_t)st.st_size;
-    if (t->compressed) return scan_frames(t, err);
-    t->chunks = (t->file_size + WEFT_CHUNK - 1) / WEFT_CHUNK;
-    return 0;
+    int fd[] = {t->packed_fd, t->fd};
+    uint64_t *size[] = {&t->packed_size, &t->file_size};
+    for (int i = 0; i < 2; i++) {
+        struct stat st;
+        if (fd[i] < 0) continue;
+        if (fstat(fd[i], &st) < 0) return weft__err(err, errno, "%s: %s", t->path, strerror(errno));
+        if (!S_ISREG(st.st_mode)) return weft__err(err, EBADMSG, "%s: not a regular file", t->path);
+        *size[i] = (uint64_t)st.st_size;
+    }
+    int r = t->packed_fd < 0 ? 0 : scan_frames(t, err);
+    t->chunks = t->packed + (t->file_size + WEFT_CHUNK - 1) / WEFT_CHUNK;
+    return r;
 }
 
 int weft__trace_open_parts(const char *name, const void *header, size_t header_len, const void *end, size_t end_len,
-                           int streams_fd, bool compressed, struct weft_trace **out, struct weft_err *err) {
+                           int packed_fd, int fd, struct weft_trace **out, struct weft_err *err) {
     struct weft_trace *t = weft__alloc(sizeof *t);
     struct weft_strbuf path = {0};
     t->dir = weft__strdup(name);
-    t->fd = streams_fd;
-    t->compressed = compressed;
-    weft__strbuf_printf(&path, "%s: streams%s", name, compressed ? ".zst" : "");
+    t->packed_fd = packed_fd;
+    t->fd = fd;
+    weft__strbuf_printf(&path, "%s: %s%s%s", name, packed_fd >= 0 ? "streams.zst" : "",
+                        packed_fd >= 0 && fd >= 0 ? " and " : "", fd >= 0 ? "streams" : "");
     t->path = path.s;
     t->strings = weft__alloc(header_len + 1);
     if (header_len) memcpy(t->strings, header, header_len);
@@ -226,8 +234,7 @@ static bool is_being_recorded(const char *dir) {
 int weft__trace_open(const char *dir, struct weft_trace **out, struct weft_err *err) {
     char *header = NULL, *end = NULL;
     size_t header_len = 0, end_len = 0;
-    int dirfd = -1, fd = -1;
-    bool compressed = true;
+    int dirfd = -1, fd = -1, packed_fd = -1;
     struct stat st;
     int r;
 
@@ -245,18 +252,13 @@ int weft__trace_open(const char *dir, struct weft_trace **out, struct weft_err *
         r = weft__err(err, errno, "%s: %s", dir, strerror(errno));
         goto out;
     }
-    /* Both are there if sealing was interrupted before it removed the first; the second is whole, or it would have
-     * another name. */
-    fd = openat(dirfd, "streams.zst", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 && errno == ENOENT) {
-        fd = openat(dirfd, "streams", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        compressed = false;
-        if (fd < 0 && errno == ENOENT && recording) {
-            fd = openat(dirfd, "streams.zst", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-            compressed = true;
-        }
-    }
-    if (fd < 0) {
+    /* In this order, and the lock before the other file is opened: from then on nothing goes from streams, so what is not
+     * in the other one by now is found here (pack.c). */
+    fd = openat(dirfd, "streams", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0)
+        while (flock(fd, LOCK_SH) < 0 && errno == EINTR) {}
+    if (fd >= 0 || errno == ENOENT) packed_fd = openat(dirfd, "streams.zst", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if ((fd < 0 && packed_fd < 0) || (packed_fd < 0 && errno != ENOENT)) {
         r = errno == ENOENT ? weft__err(err, ENOENT, "%s: the trace has lost its streams file", dir)
                             : weft__err(err, errno, "%s/streams: %s", dir, strerror(errno));
         goto out;
@@ -264,13 +266,14 @@ int weft__trace_open(const char *dir, struct weft_trace **out, struct weft_err *
     r = part(dir, "end", sizeof(struct weft_trace_end), &end, &end_len, err);
     if (r < 0 && r != -ENOENT) goto out;
     struct weft_trace *t;
-    r = weft__trace_open_parts(dir, header, header_len, end, end_len, fd, compressed, &t, err);
-    fd = -1;
+    r = weft__trace_open_parts(dir, header, header_len, end, end_len, packed_fd, fd, &t, err);
+    packed_fd = fd = -1;
     if (r < 0) goto out;
     t->recording = recording;
     *out = t;
 out:
     if (fd >= 0) close(fd);
+    if (packed_fd >= 0) close(packed_fd);
     if (dirfd >= 0) close(dirfd);
     free(end);
     free(header);
@@ -280,6 +283,7 @@ out:
 void weft__trace_close(struct weft_trace *t) {
     if (!t) return;
     if (t->fd >= 0) close(t->fd);
+    if (t->packed_fd >= 0) close(t->packed_fd);
     ZSTD_freeDCtx(t->dctx);
     free(t->frame_in);
     free(t->frame_out);
@@ -309,25 +313,27 @@ static size_t find_frame(const struct weft_trace *t, uint64_t n) {
     return lo;
 }
 
+int weft__trace_raw_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct weft_err *err) {
+    ssize_t got = read_at(t, t->fd, buf, WEFT_CHUNK, n * WEFT_CHUNK, err);
+    if (got < 0) return (int)got;
+    memset(buf + got, 0, WEFT_CHUNK - (size_t)got);
+    /* A whole chunk of zeros was reserved and may be cut anywhere (a full disk does that); one in use may not. */
+    for (ssize_t i = 0; i < got && got < (ssize_t)WEFT_CHUNK; i++)
+        if (buf[i])
+            return weft__err(err, EBADMSG,
+                             "%s: chunk %llu at 0x%llx: the file ends in the middle of it (was it truncated?)", t->path,
+                             (unsigned long long)n, (unsigned long long)n * WEFT_CHUNK);
+    return 0;
+}
+
 int weft__trace_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct weft_err *err) {
     WEFT_CHECK(n < t->chunks);
-    if (!t->compressed) {
-        ssize_t got = read_at(t, buf, WEFT_CHUNK, n * WEFT_CHUNK, err);
-        if (got < 0) return (int)got;
-        memset(buf + got, 0, WEFT_CHUNK - (size_t)got);
-        /* A whole chunk of zeros was reserved and may be cut anywhere (a full disk does that); one in use may not. */
-        for (ssize_t i = 0; i < got && got < (ssize_t)WEFT_CHUNK; i++)
-            if (buf[i])
-                return weft__err(err, EBADMSG,
-                                 "%s: chunk %llu at 0x%llx: the file ends in the middle of it (was it truncated?)",
-                                 t->path, (unsigned long long)n, (unsigned long long)n * WEFT_CHUNK);
-        return 0;
-    }
+    if (n >= t->packed) return weft__trace_raw_chunk(t, n - t->packed, buf, err);
     size_t i = find_frame(t, n);
     const struct weft_frame *f = &t->frames[i];
     if (t->cached != i + 1) {
         t->cached = 0;
-        ssize_t got = read_at(t, t->frame_in, f->size, f->off, err);
+        ssize_t got = read_at(t, t->packed_fd, t->frame_in, f->size, f->off, err);
         if (got < 0) return (int)got;
         size_t size = (size_t)f->chunks * WEFT_CHUNK;
         size_t r = ZSTD_decompressDCtx(t->dctx, t->frame_out, size, t->frame_in, (size_t)got);
@@ -386,7 +392,8 @@ uint64_t weft__trace_disk_bytes(const char *dir) {
     for (struct dirent *e; (e = readdir(d));) {
         struct stat st;
         if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) continue;
-        if (S_ISREG(st.st_mode)) n += (uint64_t)st.st_size;
+        uint64_t blocks = (uint64_t)st.st_blocks * 512; /* fewer than its size if chunks have moved from it */
+        if (S_ISREG(st.st_mode)) n += blocks < (uint64_t)st.st_size ? blocks : (uint64_t)st.st_size;
         if (S_ISDIR(st.st_mode) && e->d_name[0] >= '1' && e->d_name[0] <= '9') {
             struct weft_strbuf path = {0};
             weft__strbuf_printf(&path, "%s/%s", dir, e->d_name);

@@ -45,13 +45,12 @@ struct weft_trace {
     struct weft_trace_end end;
     bool has_end;
     bool recording; /* `weft record` is still at it */
-    /* streams */
-    char *path;
-    int fd;
-    bool compressed;
-    uint64_t file_size;
-    uint64_t chunks;
-    struct weft_frame *frames; /* compressed only */
+    /* streams.zst, then streams */
+    char *path; /* for messages: both, or the one that is there */
+    int packed_fd, fd; /* -1: there is none */
+    uint64_t packed_size, file_size;
+    uint64_t packed, chunks; /* in the first; in both. Those of the second that are in the first too are skipped by cursors */
+    struct weft_frame *frames;
     size_t nframes;
     /* the frame last read, decompressed */
     size_t cached; /* index + 1; 0: none */
@@ -69,12 +68,15 @@ struct weft_trace {
 };
 
 int weft__trace_open(const char *dir, struct weft_trace **out, struct weft_err *err) WEFT_MUST;
-/* The same from bytes at hand; takes over streams_fd. end may be NULL. */
+/* The same from bytes at hand; takes over the descriptors of streams.zst and streams, either of which may be -1. end may be
+ * NULL. */
 int weft__trace_open_parts(const char *name, const void *header, size_t header_len, const void *end, size_t end_len,
-                           int streams_fd, bool compressed, struct weft_trace **out, struct weft_err *err) WEFT_MUST;
+                           int packed_fd, int fd, struct weft_trace **out, struct weft_err *err) WEFT_MUST;
 void weft__trace_close(struct weft_trace *t);
 /* Chunk n into buf (WEFT_CHUNK bytes). Bytes beyond the end of an uncompressed file read as zero. */
 int weft__trace_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct weft_err *err) WEFT_MUST;
+/* Chunk n of streams alone. */
+int weft__trace_raw_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct weft_err *err) WEFT_MUST;
 /* The folders of processes that were forked, as numbers in the folder: the largest one; 0: none. */
 unsigned weft__trace_parts(const char *dir);
 bool weft__trace_is_part(const char *dir);
@@ -128,6 +130,8 @@ int weft__cursor_next(struct weft_cursor *c, struct weft_item *item, struct weft
  * gives its next item (1), or 0 when it has no more, and then c->at is how many bytes of c->buf count. */
 int weft__cursor_load(struct weft_cursor *c, struct weft_err *err) WEFT_MUST;
 int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft_err *err) WEFT_MUST;
+/* For who reads chunks himself: c->buf has one, as number c->chunk. 1: its items come next; 0: it counts for nothing. */
+int weft__cursor_take(struct weft_cursor *c, struct weft_err *err) WEFT_MUST;
 static inline bool weft__item_is_edge(uint32_t kind) {
     return kind == WEFT_ITEM_EDGE || kind == WEFT_ITEM_EDGE_DONE || kind == WEFT_ITEM_EDGE_STEP;
 }
@@ -161,16 +165,32 @@ void weft__end_encode(struct weft_trace_end *end); /* magic and hash */
  * others see that the recording still runs. */
 int weft__trace_create(const char *dir, const struct weft_trace_start *s, int *lock, struct weft_err *err) WEFT_MUST;
 
-/* ---- seal.c ---- */
+/* ---- pack.c: from streams to streams.zst ---- */
 typedef void weft_progress(void *ctx, uint64_t done, uint64_t all);
-/* After the run: streams becomes streams.zst, unless that would take more than patience_us (0: it may), and end is
- * written. t is the open trace, which still reads the former. */
-int weft__trace_seal(struct weft_trace *t, enum weft_end_kind kind, uint32_t code, uint64_t patience_us,
-                     weft_progress *progress, void *ctx, struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
+struct weft_packer;
+/* t stays the caller's, and open. disk_bytes (may be NULL) is kept up to date: what the trace takes. */
+struct weft_packer *weft__packer_new(struct weft_trace *t, uint64_t *disk_bytes);
+void weft__packer_free(struct weft_packer *p);
+/* While the program runs: moves closed chunks, in whole frames, until there are no more or *stop. */
+void weft__packer_some(struct weft_packer *p, const bool *stop);
+/* After the run: moves the rest, as much as it can in patience_us (0: all), closes what stays, and writes end. Then t knows
+ * its modules. */
+int weft__packer_finish(struct weft_packer *p, enum weft_end_kind kind, uint32_t code, uint64_t patience_us,
+                        weft_progress *progress, void *ctx, struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
 
+/* ---- follow.c: the same for all processes of a recording, in the background ---- */
+struct weft_follow;
+int weft__follow_open(const char *dir, struct weft_control *control, struct weft_follow **out,
+                      struct weft_err *err) WEFT_MUST;
+void weft__follow_start(struct weft_follow *f);
+void weft__follow_stop(struct weft_follow *f);
+void weft__follow_close(struct weft_follow *f);
+struct weft_trace *weft__follow_trace(struct weft_follow *f); /* the first process's */
+int weft__follow_seal(struct weft_follow *f, enum weft_end_kind kind, uint32_t code, uint64_t patience_us,
+                      weft_progress *progress, void *ctx, struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
 /* The same for all processes that were forked (their control blocks say how they ended), without their counts. Gives how
  * many there were; message (weft_control's size), if not empty, is what one of them has to say. */
-int weft__trace_seal_parts(const char *dir, uint64_t patience_us, char *message, struct weft_err *err) WEFT_MUST;
+int weft__follow_seal_parts(struct weft_follow *f, uint64_t patience_us, char *message, struct weft_err *err) WEFT_MUST;
 
 /* ---- encode.c: streams made by hand: for tests, and for stages that write traces ---- */
 struct weft_encoder_slot;

@@ -87,8 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct weft_trace_end end = {.kind = WEFT_END_SIGNAL, .code = 11, .threads = 1};
     weft__end_encode(&end);
     struct weft_trace *t;
-    int r = weft__trace_open_parts("fuzz", head, head_len, what & 128 ? &end : NULL, what & 128 ? sizeof end : 0, fd,
-                                   (what & 3) == 0, &t, &err);
+    int r = weft__trace_open_parts("fuzz", head, head_len, what & 128 ? &end : NULL, what & 128 ? sizeof end : 0,
+                                   (what & 3) == 0 ? fd : -1, (what & 3) == 0 ? -1 : fd, &t, &err);
     free(own);
     if (r < 0) return 0;
     struct weft_counts counts;
