@@ -71,10 +71,10 @@ static void print_json(struct weft_trace *t, const struct weft_counts *n, uint64
         weft__strbuf_printf(&b, ",\n  \"%s\": %u", t->end.kind == WEFT_END_SIGNAL ? "signal" : "exit", t->end.code);
     weft__strbuf_printf(&b,
                         ",\n  \"complete\": %s,\n  \"lost\": %s,\n  \"processes\": %" PRIu64 ",\n  \"threads\": %" PRIu64 ",\n  \"edges\": %" PRIu64
-                        ",\n  \"inputs\": %" PRIu64 ",\n  \"stream_bytes\": %" PRIu64 ",\n  \"bytes\": %" PRIu64
+                        ",\n  \"inputs\": %" PRIu64 ",\n  \"stream_bytes\": %" PRIu64 ",\n  \"edge_bytes\": %" PRIu64 ",\n  \"bytes\": %" PRIu64
                         ",\n  \"modules\": [",
                         t->has_end ? "true" : "false", n->lost ? "true" : "false", processes, n->threads, n->edges, n->inputs,
-                        n->stream_bytes, weft__trace_disk_bytes(t->dir));
+                        n->stream_bytes, n->edge_bytes, weft__trace_disk_bytes(t->dir));
     for (size_t i = 0; i < t->nmodules; i++) {
         weft__strbuf_puts(&b, i ? ", {\"path\": " : "{\"path\": ");
         weft__strbuf_json(&b, t->modules[i].path);
@@ -110,7 +110,8 @@ static void print_text(struct weft_trace *t, const struct weft_counts *n, uint64
     printf("edges     %s\n", weft__commas(buf, n->edges));
     printf("inputs    %s\n", weft__commas(buf, n->inputs));
     printf("bytes     %s", weft__commas(buf, weft__trace_disk_bytes(t->dir)));
-    printf(" (%s of events)\n", weft__commas(buf, n->stream_bytes));
+    printf(" (%s of events", weft__commas(buf, n->stream_bytes));
+    printf(", %s of these of edges)\n", weft__commas(buf, n->edge_bytes));
     for (size_t i = 0; i < t->nmodules; i++)
         printf("module    %s%s\n", t->modules[i].path,
                weft__is_foreign(&t->modules[i]) ? " (not built with weft)" : "");

@@ -68,6 +68,7 @@ int weft__trace_check(struct weft_trace *t, struct weft_counts *counts, struct w
         weft__counts_add(counts, &item);
     }
     counts->stream_bytes = c.stream_bytes;
+    counts->edge_bytes = c.edge_bytes;
     weft__cursor_close(&c);
     if (r < 0 || !t->has_end) return r;
     r = differs(t, "threads", t->end.threads, counts->threads, err);

@@ -212,6 +212,7 @@ int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft
         if (weft__item_is_edge(kind)) {
             if ((r = edge(c, item, err)) < 0) return r;
             if (s->pending) return BAD(c, off, "an edge stands between the parts of another item");
+            c->edge_bytes += c->at - off;
             return 1;
         }
         uint64_t size;

@@ -119,6 +119,7 @@ struct weft_cursor {
     struct weft_cursor_slot *slots;
     size_t nslots;
     uint64_t stream_bytes; /* of items so far */
+    uint64_t edge_bytes;   /* of these, of edges */
     uint8_t *buf;
     bool skim; /* set it after opening: bytes of items that came in parts are not wanted */
 };
@@ -141,7 +142,7 @@ const char *weft__op_name(uint64_t op);     /* of the runtime's operations; NULL
 /* ---- check.c ---- */
 struct weft_counts {
     uint64_t threads, edges, inputs, signals, items;
-    uint64_t stream_bytes;
+    uint64_t stream_bytes, edge_bytes;
     uint64_t lost;    /* LOST items */
     uint64_t lost_by; /* errno that they tell */
 };
