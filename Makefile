@@ -33,7 +33,7 @@ soak: all
 	@BUILD=$(BUILD) tests/soak.sh
 real: all
 	@scripts/setup.sh --real
-	@BUILD=$(BUILD) tests/real.sh
+	@BUILD=$(BUILD) tests/real/run.py
 fuzz: all
 	@BUILD=$(BUILD) tests/fuzz/run.sh
 

@@ -4,7 +4,7 @@
 Every native run takes at least a second (the number of rounds is found first); the table shows medians over the rounds.
 
 Workloads: the racey-like worst case, LEAP's micro-benchmark, own parts, read-mostly; pbzip2, xz and zstd as built by
-tests/real.sh. A time is that of the whole command, `weft record` and `weft replay` themselves included. ns per access:
+tests/real/run.py. A time is that of the whole command, `weft record` and `weft replay` themselves included. ns per access:
 wall time times the cores that the threads can use, over the accesses to shared memory that the program says it made.
 Part `parallel` shows CPU seconds per second, and how often reads see what the other thread has just written.
 
@@ -159,7 +159,7 @@ def real(options, lines):
     lines += [
         "## Real programs",
         "",
-        "Compression with 4 threads of the file that `tests/real.sh` makes. Record against native, replay against record.",
+        "Compression with 4 threads of the file that `tests/real/run.py` makes. Record against native, replay against record.",
         "",
         "| program | native s | record s | replay s | record/native | replay/record | edges | inputs | log bytes |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
@@ -174,7 +174,7 @@ def real(options, lines):
         native = os.path.join(place, name + "-native", binary[name])
         weft = os.path.join(place, name + "-weft", binary[name])
         if not (files and os.path.exists(native) and os.path.exists(weft)):
-            say("  %s: not built; run tests/real.sh --build-only" % name)
+            say("  %s: not built; run tests/real/run.py --build-only" % name)
             options.failed.append(name)
             lines.append("| %s | not built | | | | | | | |" % name)
             continue
