@@ -87,6 +87,7 @@ struct param {
     enum { P_CONST, P_ARG, P_RESULT, P_STRING, P_LENPTR } kind;
     int size_arg;
     long size; /* constant or multiplier */
+    long more; /* bytes beside that */
 };
 
 static const char *next_param(const char *s, struct param *p) {
@@ -95,6 +96,7 @@ static const char *next_param(const char *s, struct param *p) {
     p->dir = *s++;
     p->arg = *s++ - '0';
     p->size = 1;
+    p->more = 0;
     p->kind = P_CONST;
     p->size_arg = 0;
     char k = *s++;
@@ -119,6 +121,7 @@ static const char *next_param(const char *s, struct param *p) {
             p->size = 0;
             while (*s >= '0' && *s <= '9') p->size = p->size * 10 + (*s++ - '0');
         }
+        if (*s == '+') p->more = s[1] - '0', s += 2;
     }
     return s;
 }
@@ -129,7 +132,7 @@ static const char *next_param(const char *s, struct param *p) {
 static size_t room_for(const struct param *p, const long a[6]) {
     switch (p->kind) {
     case P_CONST: return (size_t)p->size;
-    case P_ARG: return (size_t)a[p->size_arg] * (size_t)p->size;
+    case P_ARG: return (size_t)a[p->size_arg] * (size_t)p->size + (size_t)p->more;
     case P_RESULT:
         /* read(fd, buf, n), getrandom(buf, n), sched_getaffinity(pid, n, buf): by position */
         return 0;
@@ -143,7 +146,7 @@ static size_t result_room(long nr, const struct param *p, const long a[6]) {
     if (nr == SYS_getgroups) return (size_t)a[0] * 4;
     long n = a[p->arg + 1];
     if (p->size > 1) n *= p->size;
-    return n < 0 ? 0 : n > RW_MAX ? (size_t)RW_MAX : (size_t)n;
+    return (n < 0 ? 0 : n > RW_MAX ? (size_t)RW_MAX : (size_t)n) + (size_t)p->more;
 }
 
 static long emulated(struct weft_thread *t, long nr, const long a[6], const char *params) {
@@ -241,7 +244,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
         if (p.dir == 'i') continue;
         size_t n = 0;
         if (!failed(r) && a[p.arg]) {
-            n = p.kind == P_RESULT ? (size_t)r * (size_t)p.size : room[p.arg];
+            n = p.kind == P_RESULT ? (size_t)r * (size_t)p.size + (size_t)p.more : room[p.arg];
             if (p.kind == P_LENPTR && lens[p.arg] < n) n = lens[p.arg];
             if (p.kind == P_RESULT && n > room[p.arg]) n = room[p.arg];
         }
@@ -603,7 +606,25 @@ static long do_semctl(struct weft_thread *t, const long a[6]) {
         return emulated(t, SYS_semctl, a, "");
     case 1: return emulated(t, SYS_semctl, a, "i3=104"); /* IPC_SET */
     case 2: return emulated(t, SYS_semctl, a, "o3=104"); /* IPC_STAT */
+    case 13: case 17: { /* GETALL, SETALL: a number for each semaphore of the set */
+        char ds[104], params[32];
+        int64_t n = 0;
+        if (RECORD && weft__raw(SYS_semctl, a[0], 0, 2 /* IPC_STAT */, ds) >= 0) __builtin_memcpy(&n, ds + 80, 8);
+        n = weft__input(t, SYS_semctl, n, NULL, 0);
+        weft__tick(t);
+        weft__format(params, sizeof params, "%c3=%lu", (a[2] & 0xff) == 13 ? 'o' : 'i', (unsigned long)n * 2);
+        return emulated(t, SYS_semctl, a, params);
+    }
     default: weft__refuse("semctl command %ld cannot be recorded yet", a[2]);
+    }
+}
+
+static long do_msgctl(struct weft_thread *t, const long a[6]) {
+    switch (a[1] & 0xff) {
+    case 0: return emulated(t, SYS_msgctl, a, "");       /* IPC_RMID */
+    case 1: return emulated(t, SYS_msgctl, a, "i2=120"); /* IPC_SET */
+    case 2: return emulated(t, SYS_msgctl, a, "o2=120"); /* IPC_STAT */
+    default: weft__refuse("msgctl command %ld cannot be recorded yet", a[1]);
     }
 }
 
@@ -791,6 +812,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case SYS_sendmmsg:
     case SYS_recvmmsg: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_mmsg(t, nr, a);
     case SYS_semctl: return do_semctl(t, a);
+    case SYS_msgctl: return do_msgctl(t, a);
     case SYS_futex: return do_futex(t, a, 0);
     case SYS_mincore: return do_mincore(t, a);
     case SYS_rt_sigaction: return weft__sys_sigaction(t, a);
