@@ -151,15 +151,18 @@ WEFT_HIDDEN void weft__exiting(void) {
 
 /* ---- waits (record) --------------------------------------------------------------------------------------------- */
 
-/* Waits while *word is `value`, until an absolute time; -ETIMEDOUT, -EINTR or
- * -WEFT_RESTART (a signal or cancellation), or 0. */
-static long wait_word(struct weft_thread *t, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts) {
+/* Waits while *word is `value`, until an absolute time; -ETIMEDOUT, -EINTR or -WEFT_RESTART (a signal or, at a cancellation
+ * point, cancellation), or 0. */
+static long wait_at(struct weft_thread *t, int point, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts) {
     int op = FUTEX_WAIT_BITSET | (shared ? 0 : FUTEX_PRIVATE_FLAG) | (clock == CLOCK_REALTIME ? FUTEX_CLOCK_REALTIME : 0);
     long a[6] = {(long)word, op, (long)value, (long)ts, 0, (long)FUTEX_BITSET_MATCH_ANY};
-    t->cancel_point = 1;
+    t->cancel_point = point;
     long r = weft__raw_wait(t, SYS_futex, a);
     t->cancel_point = 0;
     return r == -EAGAIN ? 0 : r;
+}
+static long wait_word(struct weft_thread *t, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts) {
+    return wait_at(t, 1, word, value, shared, clock, ts);
 }
 
 #define COND_SHARED 1
@@ -209,40 +212,80 @@ WEFT_HIDDEN int weft__sem_block(struct weft_thread *t, sem_t *s, clockid_t clock
     return e;
 }
 
-/* Until thread c has ended; EINTR: a signal or cancellation came first. */
-WEFT_HIDDEN int weft__join_block(struct weft_thread *t, struct weft_thread *c) {
-    while (__atomic_load_n(&c->alive, __ATOMIC_ACQUIRE))
-        if (wait_word(t, &c->alive, 1, 0, CLOCK_MONOTONIC, NULL) < 0) return EINTR;
+/* Until thread c has ended, or an absolute time; EINTR: a signal or cancellation came first. */
+WEFT_HIDDEN int weft__join_block(struct weft_thread *t, struct weft_thread *c, clockid_t clock, const struct timespec *ts) {
+    if (ts && (ts->tv_nsec < 0 || ts->tv_nsec > 999999999)) return EINVAL;
+    while (__atomic_load_n(&c->alive, __ATOMIC_ACQUIRE)) {
+        long r = ts && ts->tv_sec < 0 ? -ETIMEDOUT : wait_word(t, &c->alive, 1, 0, clock, ts);
+        if (r == -ETIMEDOUT) return ETIMEDOUT;
+        if (r < 0) return EINTR;
+    }
     return 0;
 }
 
-/* Locks that libc waits for without end: in pieces, so that handlers run. EINTR: one is due. */
+/* libc's barrier begins with two words for its own use, which are zero between rounds as far as libc is concerned, and then how many
+ * are to come. Here they are how many have come, and the round; so handlers can run while a thread waits. *round: 0, or the one
+ * for which the thread has waited since before a handler. */
+WEFT_HIDDEN int weft__barrier_block(struct weft_thread *t, pthread_barrier_t *b, uint64_t *round) {
+    uint32_t *word = (uint32_t *)b, count = word[2], now;
+    if (!*round) {
+        /* More than `count` may come at once: they belong to the rounds that follow. */
+        uint64_t was = __atomic_fetch_add((uint64_t *)b, 1, __ATOMIC_ACQ_REL);
+        if (((uint32_t)was + 1) % count == 0) {
+            __atomic_fetch_add((uint64_t *)b, (1ul << 32) - count, __ATOMIC_ACQ_REL);
+            weft__raw(SYS_futex, &word[1], FUTEX_WAKE, INT_MAX);
+            return PTHREAD_BARRIER_SERIAL_THREAD;
+        }
+        *round = 1ul << 32 | (uint32_t)((was >> 32) + (uint32_t)was / count);
+    }
+    while ((int32_t)((now = __atomic_load_n(&word[1], __ATOMIC_ACQUIRE)) - (uint32_t)*round) <= 0)
+        if (wait_at(t, 0, &word[1], now, 1, CLOCK_MONOTONIC, NULL) < 0) return EINTR;
+    return 0;
+}
+
+WEFT_HIDDEN int weft__spin_block(struct weft_thread *t, pthread_spinlock_t *l) {
+    for (uint32_t i = 1;; i++) {
+        int r = weft__real.pthread_spin_trylock(l);
+        if (r != EBUSY) return r;
+        if (__atomic_load_n(&t->sig_pending, __ATOMIC_RELAXED) & 1) return EINTR;
+        if (i % 1024)
+            weft__pause();
+        else
+            weft__raw(SYS_sched_yield);
+    }
+}
+
+/* Locks that libc waits for: in pieces, so that handlers run. EINTR: one is due. */
 #define PIECE 20000000
-static void piece(struct timespec *ts) {
-    weft__raw(SYS_clock_gettime, CLOCK_REALTIME, ts);
+/* 1: the wait ends before the next piece would. */
+static int piece(clockid_t clock, const struct timespec *end, struct timespec *ts) {
+    weft__raw(SYS_clock_gettime, clock, ts);
     ts->tv_nsec += PIECE;
     if (ts->tv_nsec > 999999999) ts->tv_nsec -= 1000000000, ts->tv_sec++;
+    int last = end && (end->tv_sec < ts->tv_sec || (end->tv_sec == ts->tv_sec && end->tv_nsec <= ts->tv_nsec));
+    if (last || (end && end->tv_nsec > 999999999) || (end && end->tv_nsec < 0)) *ts = *end;
+    return last;
 }
-#define IN_PIECES(whole, timed)                                                                                        \
+#define IN_PIECES(whole, clock, end, timed)                                                                            \
     do {                                                                                                               \
-        struct timespec ts;                                                                                            \
+        struct timespec ts = {0, 0};                                                                                   \
         if (!weft__handlers) return whole;                                                                             \
         for (;;) {                                                                                                     \
-            piece(&ts);                                                                                                \
-            int r = timed;                                                                                             \
-            if (r != ETIMEDOUT) return r;                                                                              \
+            int last = piece(clock, end, &ts), r = timed;                                                              \
+            if (r != ETIMEDOUT || last) return r;                                                                      \
             if (t->sig_pending & 1) return EINTR;                                                                      \
         }                                                                                                              \
     } while (0)
-WEFT_HIDDEN int weft__mutex_block(struct weft_thread *t, pthread_mutex_t *m) {
-    IN_PIECES(weft__real.pthread_mutex_lock(m), weft__real.pthread_mutex_timedlock(m, &ts));
-}
-WEFT_HIDDEN int weft__rdlock_block(struct weft_thread *t, pthread_rwlock_t *l) {
-    IN_PIECES(weft__real.pthread_rwlock_rdlock(l), weft__real.pthread_rwlock_timedrdlock(l, &ts));
-}
-WEFT_HIDDEN int weft__wrlock_block(struct weft_thread *t, pthread_rwlock_t *l) {
-    IN_PIECES(weft__real.pthread_rwlock_wrlock(l), weft__real.pthread_rwlock_timedwrlock(l, &ts));
-}
+#define BLOCK(name, type, lock, clocklock)                                                                             \
+    WEFT_HIDDEN int weft__##name##_block(struct weft_thread *t, type *o) {                                             \
+        IN_PIECES(weft__real.lock(o), CLOCK_REALTIME, NULL, weft__real.clocklock(o, CLOCK_REALTIME, &ts));              \
+    }                                                                                                                  \
+    WEFT_HIDDEN int weft__##name##_timed(struct weft_thread *t, type *o, clockid_t clock, const struct timespec *end) { \
+        IN_PIECES(weft__real.clocklock(o, clock, end), clock, end, weft__real.clocklock(o, clock, &ts));               \
+    }
+BLOCK(mutex, pthread_mutex_t, pthread_mutex_lock, pthread_mutex_clocklock)
+BLOCK(rdlock, pthread_rwlock_t, pthread_rwlock_rdlock, pthread_rwlock_clockrdlock)
+BLOCK(wrlock, pthread_rwlock_t, pthread_rwlock_wrlock, pthread_rwlock_clockwrlock)
 
 /* ---- pthread_once: the parts that lc_once.c calls on the runtime's stack ------------------------------------------
  * Operations on the object form a chain: somebody begins, and ends or gives up; others find it done. Those who wait are
@@ -255,6 +298,7 @@ WEFT_HIDDEN int weft__wrlock_block(struct weft_thread *t, pthread_rwlock_t *l) {
 WEFT_HIDDEN int weft__once_begin(int *o) {
     int was, r = 0;
     struct weft_thread *t = weft__enter(&was);
+    while (t && !RECORD && weft__interrupt(t)) {}
     for (;;) {
         int v = __atomic_load_n(o, __ATOMIC_ACQUIRE);
         if (v == ONCE_DONE) break;
@@ -263,9 +307,14 @@ WEFT_HIDDEN int weft__once_begin(int *o) {
             break;
         }
         if (v != ONCE_RUNS) continue;
-        if (t && RECORD) weft__outside(t);
-        weft__raw(SYS_futex, o, FUTEX_WAIT, v, 0);
-        if (t && RECORD) weft__inside(t);
+        if (!t || !RECORD) {
+            weft__raw(SYS_futex, o, FUTEX_WAIT, v, 0);
+            continue;
+        }
+        weft__outside(t);
+        long w = wait_at(t, 0, o, (uint32_t)v, 1, CLOCK_MONOTONIC, NULL);
+        weft__inside(t);
+        if (w < 0) weft__interrupt(t);
     }
     if (!t) return r;
     weft__order(t, o);

@@ -42,6 +42,11 @@ int weft__sem_block(struct weft_thread *t, sem_t *s, clockid_t clock, const stru
 int weft__mutex_block(struct weft_thread *t, pthread_mutex_t *m);
 int weft__rdlock_block(struct weft_thread *t, pthread_rwlock_t *l);
 int weft__wrlock_block(struct weft_thread *t, pthread_rwlock_t *l);
+int weft__mutex_timed(struct weft_thread *t, pthread_mutex_t *m, clockid_t clock, const struct timespec *end);
+int weft__rdlock_timed(struct weft_thread *t, pthread_rwlock_t *l, clockid_t clock, const struct timespec *end);
+int weft__wrlock_timed(struct weft_thread *t, pthread_rwlock_t *l, clockid_t clock, const struct timespec *end);
+int weft__spin_block(struct weft_thread *t, pthread_spinlock_t *l);
+int weft__barrier_block(struct weft_thread *t, pthread_barrier_t *b, uint64_t *round);
 
 /* Copies a deadline in, so that foreign code does not read the program's memory while the thread is outside. */
 static const struct timespec *deadline(struct weft_thread *t, const struct timespec *ts, struct timespec *copy) {
@@ -112,7 +117,7 @@ static int mutex_timed(pthread_mutex_t *o, clockid_t clock, const struct timespe
     ts = deadline(t, ts, &c);
     if (RECORD) {
         ACQUIRE(weft__real.pthread_mutex_trylock(o),
-                with_clock ? weft__real.pthread_mutex_clocklock(o, clock, ts) : weft__real.pthread_mutex_timedlock(o, ts),
+                weft__mutex_timed(t, o, with_clock ? clock : CLOCK_REALTIME, ts),
                 WEFT_OP_MUTEX_TIMEDLOCK);
     } else
         ACQUIRE(0, weft__real.pthread_mutex_lock(o), WEFT_OP_MUTEX_TIMEDLOCK);
@@ -239,27 +244,27 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
 RWLOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK, weft__rdlock_block);
 RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK, weft__wrlock_block);
 
-#define RWTIMED(name, lockname, tryname, op, params, args, real)                                                       \
+#define RWTIMED(name, lockname, tryname, op, params, args, timed, clock)                                               \
     WEFT_HIDDEN int weft__##name params {                                                                              \
         ENTER(weft__real.name args);                                                                                   \
         int r;                                                                                                         \
         struct timespec copy;                                                                                          \
         ts = deadline(t, ts, &copy);                                                                                   \
         if (RECORD)                                                                                                    \
-            ACQUIRE(weft__real.tryname(o), weft__real.name args, op);                                                  \
+            ACQUIRE(weft__real.tryname(o), timed(t, o, clock, ts), op);                                                \
         else                                                                                                           \
             ACQUIRE(0, weft__real.lockname(o), op);                                                                    \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name)
 RWTIMED(pthread_rwlock_timedrdlock, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK,
-        (pthread_rwlock_t * o, const struct timespec *ts), (o, ts), );
+        (pthread_rwlock_t * o, const struct timespec *ts), (o, ts), weft__rdlock_timed, CLOCK_REALTIME);
 RWTIMED(pthread_rwlock_timedwrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK,
-        (pthread_rwlock_t * o, const struct timespec *ts), (o, ts), );
+        (pthread_rwlock_t * o, const struct timespec *ts), (o, ts), weft__wrlock_timed, CLOCK_REALTIME);
 RWTIMED(pthread_rwlock_clockrdlock, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK,
-        (pthread_rwlock_t * o, clockid_t k, const struct timespec *ts), (o, k, ts), );
+        (pthread_rwlock_t * o, clockid_t k, const struct timespec *ts), (o, k, ts), weft__rdlock_timed, k);
 RWTIMED(pthread_rwlock_clockwrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK,
-        (pthread_rwlock_t * o, clockid_t k, const struct timespec *ts), (o, k, ts), );
+        (pthread_rwlock_t * o, clockid_t k, const struct timespec *ts), (o, k, ts), weft__wrlock_timed, k);
 
 WEFT_HIDDEN int weft__rwlock_unlock(pthread_rwlock_t *o) {
     ENTER(weft__real.pthread_rwlock_unlock(o));
@@ -277,11 +282,17 @@ WEFT_HIDDEN int weft__barrier_wait(pthread_barrier_t *o) {
     weft__order(t, o); /* came */
     weft__tick(t);
     if (RECORD) {
-        weft__outside(t);
-        r = weft__real.pthread_barrier_wait(o);
-        weft__inside(t);
+        uint64_t round = 0;
+        for (;;) {
+            weft__outside(t);
+            r = weft__barrier_block(t, o, &round);
+            weft__inside(t);
+            if (r != EINTR) break;
+            weft__interrupt(t);
+        }
         weft__order(t, o); /* leaves: after all who came */
-    }
+    } else
+        while (weft__interrupt(t)) {}
     r = (int)weft__input_if(t, WEFT_OP_BARRIER_WAIT, r, 0);
     LEAVE(r);
 }
@@ -293,7 +304,7 @@ WEFT_HIDDEN int weft__spin_lock(pthread_spinlock_t *lock) {
     ENTER(weft__real.pthread_spin_lock(lock));
     const void *o = (const void *)lock;
     int r;
-    ACQUIRE(weft__real.pthread_spin_trylock(lock), weft__real.pthread_spin_lock(lock), WEFT_OP_SPIN_LOCK);
+    ACQUIRE(weft__real.pthread_spin_trylock(lock), RECORD ? weft__spin_block(t, lock) : weft__real.pthread_spin_lock(lock), WEFT_OP_SPIN_LOCK);
     LEAVE(r);
 }
 WEFT_WRAP(pthread_spin_lock, weft__spin_lock);

@@ -99,7 +99,7 @@ struct weft_thread *weft__thread_of(pthread_t p) {
 }
 
 void *weft__thread_tramp(void *);
-int weft__join_block(struct weft_thread *t, struct weft_thread *c);
+int weft__join_block(struct weft_thread *t, struct weft_thread *c, clockid_t clock, const struct timespec *ts);
 
 WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
     int was;
@@ -307,13 +307,16 @@ again:
     if (weft__mode == WEFT_REPLAY && weft__interrupt(t)) goto again;
     if (!t || weft__mode == WEFT_RECORD) {
         if (t) weft__outside(t);
-        struct weft_thread *c = t && kind == 0 ? weft__thread_of(p) : NULL;
-        if (c && c != t && !c->joined_or_detached && weft__join_block(t, c)) {
+        struct weft_thread *c = t && kind != 1 ? weft__thread_of(p) : NULL;
+        if (c && c != t && !c->joined_or_detached) r = weft__join_block(t, c, kind == 3 ? clock : CLOCK_REALTIME, ts);
+        if (r == EINTR) {
             weft__inside(t);
             weft__interrupt(t);
+            r = 0;
             goto again;
         }
-        r = kind == 0   ? weft__real.pthread_join(p, &value)
+        r = r           ? r
+            : kind == 0 ? weft__real.pthread_join(p, &value)
             : kind == 1 ? weft__real.pthread_tryjoin_np(p, &value)
             : kind == 2 ? weft__real.pthread_timedjoin_np(p, &value, ts)
                         : weft__real.pthread_clockjoin_np(p, &value, clock, ts);
