@@ -121,6 +121,7 @@ struct weft_control {
     uint64_t pid;          /* of a forked process, in its own control block */
     uint64_t personality;  /* that the program would have without weft */
     uint64_t disk_bytes;   /* record: reserved for the streams of all processes. Of the first process */
+    char write_files[4096]; /* replay: absolute path of the folder to write files to; empty: none */
     char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */
     char message[4096];    /* written by the runtime: one line for people, without prefix or newline */
 };

@@ -153,6 +153,7 @@ enum weft_item_kind {
     X(SIGNALS, 4118)    /* u64 each: signals ignored, signals blocked when the process started; missing: none */       \
     X(FORK, 4119)       /* result: pid or error; u32: number of the child's part */                                    \
     X(SPAWN, 4120)      /* another program was started: error; u32 pid; or was run: its status */                      \
+    X(FILE, 4122)       /* what became of a file that the program writes, for those who write it in replay (files.c) */     \
     X(EXEC, 4121)       /* the process becomes another program here, unless an execve follows: that is the error */
 
 enum weft_op {

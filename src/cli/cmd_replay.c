@@ -2,11 +2,13 @@
 /* weft replay: runs the recorded program along its trace and says whether it was the same run. */
 #include "cli/cli.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* NULL: this run was the recorded one. Otherwise what was different; new memory. */
@@ -55,8 +57,26 @@ static char *judge_parts(const struct weft_schedule *s) {
     return why;
 }
 
+/* A new or an empty folder; out (4096 bytes) gets its absolute path. */
+static int prepare_folder(const char *dir, char *out, struct weft_err *err) {
+    if (mkdir(dir, 0777) < 0 && errno != EEXIST) return weft__err(err, errno, "%s: %s", dir, strerror(errno));
+    char *path = realpath(dir, NULL);
+    DIR *d = path ? opendir(path) : NULL;
+    int r = d ? 0 : weft__err(err, errno, "%s: %s", dir, strerror(errno));
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            r = weft__err(err, EEXIST, "%s: is not empty: files are written to a new or empty folder", dir);
+    if (r == 0 && strlen(path) >= sizeof((struct weft_control *)0)->write_files) r = weft__err(err, ENAMETOOLONG, "%s: the path is too long", dir);
+    if (r == 0) strcpy(out, path);
+    if (d) closedir(d);
+    free(path);
+    return r;
+}
+
 int weft__cmd_replay(int argc, char **argv) {
-    static const struct option options[] = {{"times", required_argument, NULL, 'n'}, {0}};
+    static const struct option options[] = {
+        {"times", required_argument, NULL, 'n'}, {"write-files", required_argument, NULL, 'w'}, {0}};
+    const char *write_files = NULL;
     unsigned long times = 1, identical = 0;
     bool say = false;
     struct weft_err err;
@@ -70,6 +90,10 @@ int weft__cmd_replay(int argc, char **argv) {
     for (int o; (o = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
         char *end;
         if (o == ':') return weft__usage("replay", "%s needs a value", argv[optind - 1]);
+        if (o == 'w') {
+            write_files = optarg;
+            continue;
+        }
         if (o != 'n') return weft__usage("replay", "there is no option %s", argv[optind - 1]);
         times = strtoul(optarg, &end, 10);
         if (*end || end == optarg || *optarg == '-' || times == 0 || times > 1000000000)
@@ -123,10 +147,15 @@ int weft__cmd_replay(int argc, char **argv) {
         weft__warn("note: the working directory of the recording, %s, cannot be entered; replaying here", t->cwd);
         launch.cwd = NULL;
     }
+    if (write_files && prepare_folder(write_files, schedule.control->write_files, &err) < 0) {
+        weft__fail(&err);
+        goto out;
+    }
     char *first = NULL;
     for (unsigned long i = 0; i < times; i++) {
         int wait_status;
         weft__schedule_reset(&schedule);
+        if (i > 0) schedule.control->write_files[0] = 0;
         launch.quiet = i > 0;
         if (weft__launch(&launch, &wait_status, &err) < 0) {
             weft__fail(&err);

@@ -11,6 +11,7 @@
 #include "real.h"
 #include "runtime.h"
 #include "sys.h"
+#include "sys_calls.h"
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -289,7 +290,10 @@ static void begin(struct weft_thread *t) {
     struct timespec now = {0, 0};
     weft__raw(SYS_clock_gettime, CLOCK_REALTIME, &now);
     weft__started = now.tv_sec;
-    if (weft__mode == WEFT_RECORD) weft__log_open();
+    if (weft__mode == WEFT_RECORD)
+        weft__log_open();
+    else
+        weft__files_open();
     t->tls->clock = 0;
     t->tls->me = weft__mode == WEFT_RECORD ? 1 : 0;
     t->tls->limit = 0;

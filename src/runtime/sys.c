@@ -318,8 +318,10 @@ static void track_fd(long nr, const long a[6], long r) {
 struct write_item {
     uint64_t hash;
     uint32_t console;
-    uint32_t zero;
+    uint32_t file;   /* number (files.c) */
+    int64_t at;      /* in the file; is there only if that is not 0 */
 };
+#define WRITE_SHORT 16
 
 static void console_write(int fd, const unsigned char *p, size_t n) {
     while (n) {
@@ -334,7 +336,10 @@ static void console_write(int fd, const unsigned char *p, size_t n) {
 /* What several threads write to the recorded stdout comes out in one order, which is that of this lock. */
 static int console_lock[3];
 static int vm_lock;
-void weft__sys_forked(void) { console_lock[0] = console_lock[1] = console_lock[2] = vm_lock = 0; }
+void weft__sys_forked(void) {
+    weft__files_forked();
+    console_lock[0] = console_lock[1] = console_lock[2] = vm_lock = 0;
+}
 
 /* The process is about to end in this thread. What another one has just written must get into its stream first, or the
  * replay would not show it. But not for long: it may be waiting for a reader that never comes. */
@@ -349,38 +354,41 @@ void weft__console_settle(void) {
 
 /* n bytes, gathered at data (record: in the bounce buffer; replay: too), go out by call nr. */
 long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n) {
-    struct write_item w = {weft_hash(data, n), 0, 0};
+    struct write_item w = {weft_hash(data, n), 0, 0, 0};
     if (RECORD) {
         w.console = b[0] >= 0 && b[0] < FD_MAX ? console[b[0]] : 0;
-        int *lock = w.console ? &console_lock[w.console] : NULL, zero = 0;
+        w.file = w.console ? 0 : weft__file_of(b[0]);
+        int *lock = w.console ? &console_lock[w.console] : w.file ? weft__file_lock(w.file) : NULL, zero = 0;
         weft__tick(t);
         if (lock && !__atomic_compare_exchange_n(lock, &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
             weft__outside(t);
             weft__lock(lock);
             weft__inside(t);
         }
-        if (lock) weft__order(t, lock);
+        if (w.console) weft__order(t, lock);
         weft__outside(t);
         long r = weft__raw_wait(t, nr, b);
+        if (w.file && r > 0) w.at = weft__file_offset(nr, b, r);
         weft__inside(t);
-        weft__log_input(t, (uint64_t)nr, r, &w, sizeof w);
+        weft__log_input(t, (uint64_t)nr, r, &w, w.file ? sizeof w : WRITE_SHORT);
         if (lock) weft__unlock(lock);
         return r;
     }
     struct write_item was;
     weft__tick(t);
     struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
-    if (!it || it->size != 8 + sizeof was)
+    if (!it || (it->size != 8 + sizeof was && it->size != 8 + WRITE_SHORT))
         weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot,
                        t->tls->clock, weft__sys_name(nr));
     int64_t r;
     __builtin_memcpy(&r, weft__gate_data(it), 8);
-    __builtin_memcpy(&was, (const char *)weft__gate_data(it) + 8, sizeof was);
+    __builtin_memcpy(&was, (const char *)weft__gate_data(it) + 8, it->size - 8);
     if (was.hash != w.hash)
         weft__diverged("thread %u at tick %lu writes %lu bytes to descriptor %ld that differ from the recorded ones", t->slot,
                        t->tls->clock, n, b[0]);
     if (was.console && r > 0 && !(nr == SYS_pwrite64 && weft__raw(nr, was.console, data, r, b[3]) == r))
         console_write((int)was.console, data, (size_t)r);
+    if (was.file && r > 0) weft__file_write(was.file, data, (size_t)r, was.at);
     return r;
 }
 
@@ -593,6 +601,7 @@ static long do_fcntl(struct weft_thread *t, const long a[6]) {
     case F_DUPFD: case F_DUPFD_CLOEXEC: case F_GETFD: case F_SETFD: case F_GETFL: case F_SETFL: case F_GETOWN: case F_SETOWN:
     case 1031: case 1032: case 1033: case 1034: {
         long r = emulated(t, SYS_fcntl, a, "");
+        weft__file_after(t, SYS_fcntl, a, r, 0);
         track_fd(SYS_fcntl, a, r);
         return r;
     }
@@ -763,16 +772,22 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     const struct entry *e = &table[nr];
     long r;
     switch (e->class) {
-    case EMUL:
-        if (RECORD && unlikely(nr == SYS_close_range || (nr == SYS_close && weft__log_own_fd(a[0])))) return close_others(t, nr, a);
+    case EMUL: {
         if (RECORD && unlikely((nr == SYS_dup2 || nr == SYS_dup3) && weft__log_own_fd(a[1]) && a[0] != a[1])) weft__log_move_fd(a[1]);
-        r = emulated(t, nr, a, points_nowhere(a, e->params) ? "" : e->params);
+        int file = weft__file_call(nr);
+        uint32_t before = file ? weft__file_before(nr, a) : 0;
+        if (RECORD && unlikely(nr == SYS_close_range || (nr == SYS_close && weft__log_own_fd(a[0]))))
+            r = close_others(t, nr, a);
+        else
+            r = emulated(t, nr, a, points_nowhere(a, e->params) ? "" : e->params);
+        if (file) weft__file_after(t, nr, a, r, before);
         track_fd(nr, a, r);
         if (!RECORD && r > 0 && (nr == SYS_wait4 || nr == SYS_waitid)) weft__child_ended(t, r);
         /* Where the recorded stdout and stderr were moved (a sparse file is written that way), so is what replay writes. */
         if (!RECORD && !failed(r) && (nr == SYS_lseek || nr == SYS_ftruncate) && a[0] >= 0 && a[0] < FD_MAX && console[a[0]])
             weft__raw(nr, console[a[0]], a[1], a[2]);
         return r;
+    }
     case WRITE:
         if (unlikely(a[2] > 0 && (!a[1] || nowhere(a[1])))) return emulated(t, nr, a, "");
         return do_write(t, nr, a);

@@ -20,6 +20,17 @@ long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsi
 void weft__note_reached(struct weft_thread *t);
 __attribute__((noreturn)) void weft__end_as_recorded(struct weft_thread *t);
 
+/* ---- files.c */
+uint32_t weft__file_of(long fd);           /* record: number of the file that it is open for writing; 0: none that counts */
+int *weft__file_lock(uint32_t file);
+int64_t weft__file_offset(long nr, const long b[6], long r); /* record, under the lock: where the r bytes went */
+void weft__file_write(uint32_t file, const unsigned char *data, size_t n, int64_t at); /* replay, with --write-files */
+int weft__file_call(long nr);              /* whether these two are wanted around it: */
+uint32_t weft__file_before(long nr, const long a[6]);
+void weft__file_after(struct weft_thread *t, long nr, const long a[6], long r, uint32_t before);
+void weft__files_open(void);
+void weft__files_forked(void);
+
 /* ---- exec.c */
 long weft__sys_execve(struct weft_thread *t, const long a[6]);
 
