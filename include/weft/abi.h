@@ -127,6 +127,7 @@ struct weft_control {
 };
 #define WEFT_OPT_CHAOS 1u  /* record: random splits and delays */
 #define WEFT_OPT_STATS 2u  /* runtime prints its counters at the end */
+#define WEFT_OPT_REFER 4u  /* record: what is read from large files is referred to */
 
 /* The schedule: what a replay needs, laid flat by the launcher (weft__replay_schedule). All offsets are from the start of
  * the memory file. `slots` entries of struct weft_sched_slot follow the header, index 0 unused. */

@@ -153,7 +153,8 @@ enum weft_item_kind {
     X(SIGNALS, 4118)    /* u64 each: signals ignored, signals blocked when the process started; missing: none */       \
     X(FORK, 4119)       /* result: pid or error; u32: number of the child's part */                                    \
     X(SPAWN, 4120)      /* another program was started: error; u32 pid; or was run: its status */                      \
-    X(FILE, 4122)       /* what became of a file that the program writes, for those who write it in replay (files.c) */     \
+    X(FILE, 4122)       /* struct weft_file_item: something became of a file, beside the call's own input */           \
+    X(REFERENCE, 4123)  /* read or pread: its result; struct weft_reference_item in place of what it brought */        \
     X(EXEC, 4121)       /* the process becomes another program here, unless an execve follows: that is the error */
 
 enum weft_op {
@@ -169,6 +170,32 @@ struct weft_module_item {
     /* path, NUL-terminated, follows */
 };
 _Static_assert(sizeof(struct weft_module_item) == 48, "module layout");
+
+/* Files that the program writes, and those that the trace refers to, have numbers from being opened to being closed. Writes to
+ * such a file are logged with number and place, so that they can be done again. */
+enum weft_file_what {
+    WEFT_FILE_OPENED = 1,  /* a: flags, b: mode as for open; then its absolute path. Only for reading: the trace refers to it */
+    WEFT_FILE_CLOSED = 2,  /* by its last descriptor */
+    WEFT_FILE_CUT = 3,     /* a: size */
+    WEFT_FILE_ALLOCATED = 4, /* a: mode, b: offset, c: length as for fallocate */
+    WEFT_FILE_NAMED = 5,   /* a: system call (rename and the like); then the two folders that relative names start from */
+    WEFT_FILE_COPIED = 6,  /* a: system call by which the kernel copied into it */
+};
+struct weft_file_item {
+    uint32_t what;
+    uint32_t file; /* number */
+    uint64_t a, b, c;
+    /* strings, NUL-terminated, follow */
+};
+_Static_assert(sizeof(struct weft_file_item) == 32, "file layout");
+
+struct weft_reference_item {
+    uint32_t file;
+    uint32_t zero;
+    int64_t at;    /* offset in the file */
+    uint64_t hash; /* weft_hash of the bytes as they were read */
+};
+_Static_assert(sizeof(struct weft_reference_item) == 24, "reference layout");
 
 struct weft_crash_item {
     uint64_t ip;   /* instruction */

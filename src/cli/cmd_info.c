@@ -2,6 +2,7 @@
 /* weft info: what a trace is about, for people or as JSON. */
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,27 +30,50 @@ static void quoted(struct weft_strbuf *b, const char *s) {
     weft__strbuf_puts(b, "'");
 }
 
-/* What the recorder had to say, as a list in JSON or as lines. */
-static void notes(struct weft_trace *t, struct weft_strbuf *b, bool json) {
+/* The text of a note of the recorder; of a file that the trace refers to, its path. NULL: the item is neither. */
+static const uint8_t *text_of(const struct weft_item *i, bool files, size_t *len) {
+    struct weft_file_item f;
+    if (!files) {
+        *len = i->size;
+        return i->kind == WEFT_ITEM_NOTE ? i->data : NULL;
+    }
+    if (i->kind != WEFT_ITEM_INPUT || i->op != WEFT_OP_FILE || i->size < 8 + sizeof f) return NULL;
+    memcpy(&f, i->data + 8, sizeof f);
+    *len = i->size - 8 - sizeof f;
+    return f.what == WEFT_FILE_OPENED && (f.a & O_ACCMODE) == O_RDONLY ? i->data + 8 + sizeof f : NULL;
+}
+
+/* All of these, each once, as a list in JSON or as lines. */
+static void texts(struct weft_trace *t, bool files, struct weft_strbuf *b, bool json) {
     struct weft_cursor c;
     struct weft_item i;
     struct weft_err err;
-    bool first = true;
+    char **seen = NULL;
+    size_t n = 0, cap = 0, len;
     weft__cursor_open(&c, t, 0);
     while (weft__cursor_next(&c, &i, &err) > 0) {
-        if (i.kind != WEFT_ITEM_NOTE) continue;
+        const uint8_t *p = text_of(&i, files, &len);
+        if (!p) continue;
         struct weft_strbuf text = {0};
-        weft__strbuf_add(&text, i.data, i.size);
+        weft__strbuf_add(&text, p, len);
         weft__strbuf_add(&text, "", 1);
-        weft__strbuf_puts(b, !json ? "note      " : first ? "" : ", ");
+        bool again = false;
+        for (size_t k = 0; k < n && !again; k++) again = strcmp(seen[k], text.s) == 0;
+        if (again) {
+            weft__strbuf_fini(&text);
+            continue;
+        }
+        seen = weft__grow(seen, &cap, n + 1, sizeof *seen);
+        seen[n++] = text.s;
+        weft__strbuf_puts(b, !json ? files ? "refers to " : "note      " : n == 1 ? "" : ", ");
         if (json)
             weft__strbuf_json(b, text.s);
         else
             weft__strbuf_printf(b, "%s\n", text.s);
-        weft__strbuf_fini(&text);
-        first = false;
     }
     weft__cursor_close(&c);
+    for (size_t k = 0; k < n; k++) free(seen[k]);
+    free(seen);
 }
 
 static void print_json(struct weft_trace *t, const struct weft_counts *n, uint64_t processes, const char *status) {
@@ -80,8 +104,10 @@ static void print_json(struct weft_trace *t, const struct weft_counts *n, uint64
         weft__strbuf_json(&b, t->modules[i].path);
         weft__strbuf_printf(&b, ", \"weft\": %s}", t->modules[i].weft ? "true" : "false");
     }
+    weft__strbuf_puts(&b, "],\n  \"refers_to\": [");
+    texts(t, true, &b, true);
     weft__strbuf_puts(&b, "],\n  \"notes\": [");
-    notes(t, &b, true);
+    texts(t, false, &b, true);
     weft__strbuf_puts(&b, "]\n}\n");
     fputs(b.s, stdout);
     weft__strbuf_fini(&b);
@@ -116,7 +142,8 @@ static void print_text(struct weft_trace *t, const struct weft_counts *n, uint64
         printf("module    %s%s\n", t->modules[i].path,
                weft__is_foreign(&t->modules[i]) ? " (not built with weft)" : "");
     struct weft_strbuf said = {0};
-    notes(t, &said, false);
+    texts(t, true, &said, false);
+    texts(t, false, &said, false);
     if (said.len) fputs(said.s, stdout);
     weft__strbuf_fini(&said);
     if (n->lost) printf("lost      %s: what came after that is not known\n", weft__lost_text(n->lost_by));

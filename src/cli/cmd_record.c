@@ -142,9 +142,11 @@ static void summary(const char *name, const struct weft_trace *t, const struct w
 
 int weft__cmd_record(int argc, char **argv) {
     static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'}, {"max-size", required_argument, NULL, 'm'}, {"help", no_argument, NULL, 'h'}, {0}};
+        {"output", required_argument, NULL, 'o'}, {"max-size", required_argument, NULL, 'm'},
+        {"by-reference", no_argument, NULL, 'r'}, {"help", no_argument, NULL, 'h'}, {0}};
     const char *dir_option = NULL;
     uint64_t max_size = 0;
+    bool by_reference = false;
     struct weft_err err;
     struct weft_schedule control = {.fd = -1};
     struct running running = {0};
@@ -157,6 +159,8 @@ int weft__cmd_record(int argc, char **argv) {
     for (int o; (o = getopt_long(argc, argv, "+:o:", options, NULL)) != -1;) {
         if (o == 'o')
             dir_option = optarg;
+        else if (o == 'r')
+            by_reference = true;
         else if (o == 'm') {
             if (!(max_size = size_of(optarg)))
                 return weft__usage("record", "--max-size wants a size from 64K on, as in 500M or 2G, not '%s'", optarg);
@@ -200,6 +204,7 @@ int weft__cmd_record(int argc, char **argv) {
         goto out;
     }
     control.control->max_bytes = max_size;
+    if (by_reference) control.control->options |= WEFT_OPT_REFER;
     if (read_options(control.control, &start.seed) < 0) {
         rmdir(dir);
         goto out;

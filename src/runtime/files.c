@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Regular files that the program writes: which one a descriptor means, so that `weft replay --write-files` can write them too.
+/* Regular files: which one a descriptor means. Of those that the program writes, so that `weft replay --write-files` can write
+ * them too; with `weft record --by-reference` also of large ones that it only reads, so that the trace need not hold what it
+ * read: a reference has the place in the file and a hash of the bytes as they came, and replay takes them from the file and
+ * compares. So whatever has changed in it, then or since, is found.
  *
  * In record every such file gets a number when it is opened, which its descriptors share; a write to it is logged with the
  * number and its place in the file. Opening, closing, cutting, and what is done to names, are FILE inputs of their own, beside
@@ -23,15 +26,15 @@ static uint64_t used[FILES / 64]; /* numbers */
 static int files_lock, locks[64];
 static int shadow[FILES];       /* replay: by number: descriptor, or 0 */
 static int root = -1;           /* replay: the folder */
+static uint64_t refer[FILES / 64]; /* record: numbers of files that are referred to */
+static struct source {
+    const char *path;
+    int fd, error;
+} sources[FILES];               /* replay: by number: those files */
 
-enum what { OPENED = 1, CLOSED, CUT, ALLOCATED, NAMED, COPIED };
-struct file_item {
-    uint32_t what;
-    uint32_t file;
-    uint64_t a, b, c; /* OPENED: flags, mode; CUT: size; ALLOCATED: mode, offset, length; NAMED, COPIED: system call */
-    /* strings: OPENED: path; NAMED: the folders that relative names start from */
-};
 #define TEXT 8192
+#define LARGE (1l << 20)  /* files to refer to */
+#define WORTH 4096      /* bytes of a read to refer to */
 
 uint32_t weft__file_of(long fd) { return (unsigned long)fd < FILES ? __atomic_load_n(&number[fd], __ATOMIC_RELAXED) : 0; }
 int *weft__file_lock(uint32_t file) { return &locks[file % 64]; }
@@ -51,7 +54,7 @@ int64_t weft__file_offset(long nr, const long b[6], long r) {
 
 /* ---- record */
 
-static void note(struct weft_thread *t, const struct file_item *f, const char *text, size_t n) {
+static void note(struct weft_thread *t, const struct weft_file_item *f, const char *text, size_t n) {
     weft__order(t, number);
     unsigned char *buf = weft__bounce(t, sizeof *f + n);
     weft__copy(buf, f, sizeof *f);
@@ -82,12 +85,17 @@ static size_t place(long fd, char *text, size_t n) {
 static void record_open(struct weft_thread *t, long fd, long flags, long mode) {
     struct stat st;
     char path[TEXT];
-    if ((flags & O_ACCMODE) == O_RDONLY || (flags & O_PATH) || (unsigned long)fd >= FILES) return;
-    if (weft__raw(SYS_fstat, fd, &st) || !S_ISREG(st.st_mode) || !st.st_nlink) return;
+    int reads = (flags & O_ACCMODE) == O_RDONLY;
+    if ((reads && !(weft__control->options & WEFT_OPT_REFER)) || (flags & O_PATH) || (unsigned long)fd >= FILES) return;
+    if (weft__raw(SYS_fstat, fd, &st) || !S_ISREG(st.st_mode) || !st.st_nlink || (reads && st.st_size < LARGE)) return;
     size_t n = place(fd, path, sizeof path);
     weft__lock(&files_lock);
-    struct file_item f = {OPENED, new_number(), (uint64_t)flags, (uint64_t)mode, 0};
+    struct weft_file_item f = {WEFT_FILE_OPENED, new_number(), (uint64_t)flags, (uint64_t)mode, 0};
     if (f.file) note(t, &f, path, n);
+    if (reads)
+        refer[f.file / 64] |= 1ul << f.file % 64;
+    else
+        refer[f.file / 64] &= ~(1ul << f.file % 64);
     __atomic_store_n(&number[fd], f.file, __ATOMIC_RELAXED);
     weft__unlock(&files_lock);
 }
@@ -98,7 +106,7 @@ static void record_close(struct weft_thread *t, uint32_t file) {
     int left = 0;
     for (int i = 0; i < FILES && !left; i++) left = number[i] == file;
     if (!left) {
-        struct file_item f = {CLOSED, file, 0, 0, 0};
+        struct weft_file_item f = {WEFT_FILE_CLOSED, file, 0, 0, 0};
         note(t, &f, NULL, 0);
         used[file / 64] &= ~(1ul << file % 64);
     }
@@ -107,7 +115,7 @@ static void record_close(struct weft_thread *t, uint32_t file) {
 
 static void record_names(struct weft_thread *t, long nr, long from, long to) {
     char text[TEXT];
-    struct file_item f = {NAMED, 0, (uint64_t)nr, 0, 0};
+    struct weft_file_item f = {WEFT_FILE_NAMED, 0, (uint64_t)nr, 0, 0};
     size_t n = place(from, text, sizeof text / 2);
     n += place(to, text + n, sizeof text / 2);
     weft__lock(&files_lock);
@@ -115,11 +123,88 @@ static void record_names(struct weft_thread *t, long nr, long from, long to) {
     weft__unlock(&files_lock);
 }
 
-static void record_change(struct weft_thread *t, struct file_item f) {
+static void record_change(struct weft_thread *t, struct weft_file_item f) {
     if (!f.file) return;
     weft__lock(&files_lock);
     note(t, &f, NULL, 0);
     weft__unlock(&files_lock);
+}
+
+/* Like emulated in sys.c, but for what is logged. */
+long weft__file_read(struct weft_thread *t, long nr, const long a[6]) {
+    uint32_t file = weft__file_of(a[0]), n = a[2] > 0x7ffff000l ? 0x7ffff000u : (uint32_t)a[2];
+    int *lock = weft__file_lock(file), zero = 0;
+    unsigned char *buf = weft__bounce(t, n + 16ul);
+    weft__tick(t);
+    if (!__atomic_compare_exchange_n(lock, &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        weft__outside(t);
+        weft__lock(lock);
+        weft__inside(t);
+    }
+    weft__outside(t);
+    long r = weft__raw_wait(t, nr, (long[6]){a[0], (long)(buf + 4), n, a[3], 0, 0});
+    int64_t at = nr == SYS_pread64 ? a[3] : weft__raw(SYS_lseek, a[0], 0, SEEK_CUR) - r;
+    weft__inside(t);
+    weft__unlock(lock);
+    if (r < WORTH || at < 0) {
+        n = r < 0 ? 0 : (uint32_t)r;
+        weft__copy(buf, &n, 4);
+        weft__log_input(t, (uint64_t)nr, r, buf, 4ul + n);
+    } else {
+        struct weft_reference_item ref = {file, 0, at, weft_hash(buf + 4, (size_t)r)};
+        weft__log_input(t, WEFT_OP_REFERENCE, r, &ref, sizeof ref);
+    }
+    if (r > 0) {
+        weft__take(t, (void *)a[1], (size_t)r);
+        weft__copy((void *)a[1], buf + 4, (size_t)r);
+        weft__tick(t);
+    }
+    return r;
+}
+
+int weft__file_refers(long fd) {
+    uint32_t file = weft__file_of(fd);
+    return file && refer[file / 64] >> file % 64 & 1;
+}
+
+/* ---- replay: what is referred to */
+
+long weft__file_read_again(struct weft_thread *t, const long a[6]) {
+    struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, WEFT_OP_REFERENCE);
+    struct weft_reference_item ref;
+    int64_t r;
+    if (!it || it->size != 8 + sizeof ref) weft__diverged("thread %u at tick %lu: a read that the trace does not have there", t->slot, t->tls->clock);
+    __builtin_memcpy(&r, weft__gate_data(it), 8);
+    __builtin_memcpy(&ref, (const char *)weft__gate_data(it) + 8, sizeof ref);
+    const struct source *s = &sources[ref.file % FILES];
+    if (!s->path) weft__diverged("thread %u at tick %lu reads a file that was not opened before", t->slot, t->tls->clock);
+    if (s->fd <= 0)
+        weft__refuse("the trace needs the file %s, which the program read (it was recorded --by-reference), and it cannot be opened (error %d)", s->path, s->error);
+    unsigned char *buf = weft__bounce(t, (size_t)r + 16);
+    int64_t got = 0;
+    while (got < r) {
+        long k = weft__raw(SYS_pread64, s->fd, buf + got, r - got, ref.at + got);
+        if (k == -EINTR) continue;
+        if (k <= 0) break;
+        got += k;
+    }
+    if (got < r || weft_hash(buf, (size_t)r) != ref.hash)
+        weft__refuse("the file %s, which the program read (it was recorded --by-reference), has changed since: bytes %ld to %ld are not those that it got", s->path, ref.at, ref.at + r);
+    weft__copy((void *)a[1], buf, (size_t)r);
+    weft__tick(t);
+    return r;
+}
+
+static void open_source(const struct weft_file_item *f, const char *path) {
+    struct source *s = &sources[f->file];
+    long fd = weft__raw(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd >= 0) {
+        s->fd = (int)weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 100);
+        weft__raw(SYS_close, fd);
+    } else
+        s->fd = 0;
+    s->error = (int)-fd;
+    s->path = path;
 }
 
 /* ---- replay: below the folder */
@@ -163,7 +248,7 @@ static size_t join(char *out, const char *base, const char *name) {
     return weft__format(out, TEXT, name[0] == '/' ? "%s%s" : "%s/%s", name[0] == '/' ? "" : base, name);
 }
 
-static void replay_open(const struct file_item *f, const char *path) {
+static void replay_open(const struct weft_file_item *f, const char *path) {
     char text[TEXT];
     const char *name;
     weft__format(text, sizeof text, "%s", path);
@@ -225,32 +310,41 @@ static void replay_names(long nr, const long a[6], const char *from, const char 
 static void replay(struct weft_thread *t, const long a[6]) {
     if (!weft__gate_more(t)) return;
     struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, WEFT_OP_FILE);
-    if (!it || it->size < 8 + sizeof(struct file_item))
+    if (!it || it->size < 8 + sizeof(struct weft_file_item))
         weft__diverged("thread %u at tick %lu does something to a file that the recording does not have there", t->slot, t->tls->clock);
-    const struct file_item *f = (const struct file_item *)((const char *)weft__gate_data(it) + 8);
+    const struct weft_file_item *f = (const struct weft_file_item *)((const char *)weft__gate_data(it) + 8);
     const char *text = (const char *)(f + 1), *end = (const char *)weft__gate_data(it) + it->size;
-    if (root < 0 || f->file >= FILES) return;
+    if (f->file >= FILES) return;
+    if (f->what == WEFT_FILE_OPENED && (f->a & O_ACCMODE) == O_RDONLY) {
+        open_source(f, text);
+        return;
+    }
+    if (f->what == WEFT_FILE_CLOSED && sources[f->file].path) {
+        if (sources[f->file].fd > 0) weft__raw(SYS_close, sources[f->file].fd);
+        sources[f->file].path = NULL;
+    }
+    if (root < 0) return;
     int fd = shadow[f->file];
     switch (f->what) {
-    case OPENED: replay_open(f, text); break;
-    case CLOSED:
+    case WEFT_FILE_OPENED: replay_open(f, text); break;
+    case WEFT_FILE_CLOSED:
         shadow[f->file] = 0;
         if (fd) weft__raw(SYS_close, fd);
         break;
-    case CUT: weft__raw(SYS_ftruncate, fd, f->a); break;
-    case ALLOCATED: {
+    case WEFT_FILE_CUT: weft__raw(SYS_ftruncate, fd, f->a); break;
+    case WEFT_FILE_ALLOCATED: {
         struct stat st;
         if (weft__raw(SYS_fallocate, fd, f->a, f->b, f->c) && !f->a && !weft__raw(SYS_fstat, fd, &st) && (uint64_t)st.st_size < f->b + f->c)
             weft__raw(SYS_ftruncate, fd, f->b + f->c);
         break;
     }
-    case NAMED: {
+    case WEFT_FILE_NAMED: {
         const char *to = text;
         while (to < end && *to) to++;
         replay_names((long)f->a, a, text, to + 1 < end ? to + 1 : text);
         break;
     }
-    case COPIED: weft__refuse("--write-files: the program had the kernel copy into a file (%s): what came there is not in the trace", weft__sys_name((long)f->a));
+    case WEFT_FILE_COPIED: weft__refuse("--write-files: the program had the kernel copy into a file (%s): what came there is not in the trace", weft__sys_name((long)f->a));
     }
 }
 
@@ -318,13 +412,13 @@ void weft__file_after(struct weft_thread *t, long nr, const long a[6], long r, u
         if ((unsigned long)r < FILES && a[0] != r) __atomic_store_n(&number[r], weft__file_of(a[0]), __ATOMIC_RELAXED);
         if (was != weft__file_of(r)) record_close(t, was);
         break;
-    case SYS_ftruncate: record_change(t, (struct file_item){CUT, weft__file_of(a[0]), (uint64_t)a[1], 0, 0}); break;
+    case SYS_ftruncate: record_change(t, (struct weft_file_item){WEFT_FILE_CUT, weft__file_of(a[0]), (uint64_t)a[1], 0, 0}); break;
     case SYS_fallocate:
-        record_change(t, (struct file_item){ALLOCATED, weft__file_of(a[0]), (uint64_t)a[1], (uint64_t)a[2], (uint64_t)a[3]});
+        record_change(t, (struct weft_file_item){WEFT_FILE_ALLOCATED, weft__file_of(a[0]), (uint64_t)a[1], (uint64_t)a[2], (uint64_t)a[3]});
         break;
-    case SYS_sendfile: record_change(t, (struct file_item){COPIED, r ? weft__file_of(a[0]) : 0, (uint64_t)nr, 0, 0}); break;
+    case SYS_sendfile: record_change(t, (struct weft_file_item){WEFT_FILE_COPIED, r ? weft__file_of(a[0]) : 0, (uint64_t)nr, 0, 0}); break;
     case SYS_copy_file_range:
-    case SYS_splice: record_change(t, (struct file_item){COPIED, r ? weft__file_of(a[2]) : 0, (uint64_t)nr, 0, 0}); break;
+    case SYS_splice: record_change(t, (struct weft_file_item){WEFT_FILE_COPIED, r ? weft__file_of(a[2]) : 0, (uint64_t)nr, 0, 0}); break;
     case SYS_renameat: case SYS_renameat2: case SYS_linkat: record_names(t, nr, a[0], a[2]); break;
     case SYS_symlinkat: record_names(t, nr, AT_FDCWD, a[1]); break;
     case SYS_unlinkat: case SYS_mkdirat: record_names(t, nr, a[0], AT_FDCWD); break;

@@ -273,6 +273,13 @@ int weft__gate_next_is(struct weft_thread *t, int op, const void *data, size_t n
     return 0;
 }
 
+/* The operation of the next input at this tick; 0: there is none. */
+uint32_t weft__gate_op(struct weft_thread *t) {
+    for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == t->tls->clock; i++)
+        if (i->kind == WEFT_S_INPUT) return i->item == WEFT_ITEM_INPUT ? i->a : 0;
+    return 0;
+}
+
 /* Whether another input stands at this tick. */
 int weft__gate_more(struct weft_thread *t) {
     for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == t->tls->clock; i++)

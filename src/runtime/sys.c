@@ -164,6 +164,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
         for (s = params; (s = next_param(s, &p));)
             if (a[p.arg] && p.dir != 'o') weft__tick(t);
         weft__tick(t);
+        if ((nr == SYS_read || nr == SYS_pread64) && weft__gate_op(t) == WEFT_OP_REFERENCE) return weft__file_read_again(t, a);
         struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
         if (!it) weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot, t->tls->clock, weft__sys_name(nr));
         const char *d = weft__gate_data(it), *end = d + it->size;
@@ -778,6 +779,8 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
         uint32_t before = file ? weft__file_before(nr, a) : 0;
         if (RECORD && unlikely(nr == SYS_close_range || (nr == SYS_close && weft__log_own_fd(a[0]))))
             r = close_others(t, nr, a);
+        else if (RECORD && (nr == SYS_read || nr == SYS_pread64) && unlikely(weft__file_refers(a[0]) && a[2] >= 0 && a[1] && !nowhere(a[1])))
+            r = weft__file_read(t, nr, a);
         else
             r = emulated(t, nr, a, points_nowhere(a, e->params) ? "" : e->params);
         if (file) weft__file_after(t, nr, a, r, before);

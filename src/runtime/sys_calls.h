@@ -29,6 +29,9 @@ int weft__file_call(long nr);              /* whether these two are wanted aroun
 uint32_t weft__file_before(long nr, const long a[6]);
 void weft__file_after(struct weft_thread *t, long nr, const long a[6], long r, uint32_t before);
 void weft__files_open(void);
+int weft__file_refers(long fd);            /* record: what is read from it is not logged; then this one reads: */
+long weft__file_read(struct weft_thread *t, long nr, const long a[6]);
+long weft__file_read_again(struct weft_thread *t, const long a[6]); /* replay: the input is a REFERENCE */
 void weft__files_forked(void);
 
 /* ---- exec.c */
