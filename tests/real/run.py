@@ -28,7 +28,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "programs")]
 import source
 from case import same as same_file
 
-ALL = "memcached pbzip2 xz zstd".split()
+ALL = "memcached redis pbzip2 xz zstd".split()
 HEAD = (
     "program|native s|record s|replay s|native us/request|record us/request|record/native|replay/record|processes|threads"
     "|events|edges|log MB|order MB|order MB/s|replays"
@@ -181,55 +181,75 @@ def replay(run, trace, place, alone):
     return seconds
 
 
-def measure(name, case, program, built, options):
-    """All rounds of a case; gives its row."""
-    label = (name + " " + case.name).strip()
+class Result:
+    """What the rounds of a case gave; several can be one row, summed up."""
+
+    def __init__(self):
+        self.took = {"native": [], "record": [], "replay": []}
+        self.cpu = {"native": [], "record": []}  # of servers, while the load ran
+        self.numbers = dict.fromkeys("processes threads inputs edges bytes edge_bytes".split(), 0)
+        self.requests, self.seconds, self.same, self.replays = 0, 0.0, 0, 0
+
+    def add(self, other):
+        for mine, its in ((self.took, other.took), (self.cpu, other.cpu)):
+            for k in mine:
+                mine[k] = [x + y for x, y in zip(mine[k], its[k])] if mine[k] else its[k]
+        for k in self.numbers:
+            self.numbers[k] += other.numbers[k]
+        self.requests += other.requests
+        self.seconds += other.seconds
+        self.same += other.same
+        self.replays += other.replays
+
+    def row(self, label):
+        middle = {k: statistics.median(v) for k, v in self.took.items() if v}
+        row = [label] + ["%.2f" % middle[k] if k in middle else "" for k in self.took]
+        each = {k: statistics.median(v) / self.requests * 1e6 for k, v in self.cpu.items() if v and self.requests}
+        row += ["%.0f" % each[k] if k in each else "" for k in self.cpu]
+        if "record" in middle:
+            cost = each if each.get("native") else middle
+            row.append("%.2f" % (cost["record"] / cost["native"]))
+        if "replay" in middle:
+            n = self.numbers
+            row += ["%.2f" % (middle["replay"] / middle["record"]), str(n["processes"]), str(n["threads"])]
+            row += [str(n["inputs"] + n["edges"]), str(n["edges"]), "%.1f" % (n["bytes"] / 1e6)]
+            row += ["%.2f" % (n["edge_bytes"] / 1e6), "%.2f" % (n["edge_bytes"] / 1e6 / self.seconds)]
+        row += [""] * (len(HEAD) - 1 - len(row)) + ["%d of %d identical" % (self.same, self.replays)]
+        return "| %s |" % " | ".join(row)
+
+
+def measure(label, case, program, built, options):
+    """All rounds of a case."""
     place = fresh(os.path.join(options.place, "runs", label.replace(" ", "-")))
     trace = os.path.join(place, "trace")
-    took = {"native": [], "record": [], "replay": []}
-    cpu = {"native": [], "record": []}
-    same, replays, numbers, seconds = 0, 0, {}, 0.0
+    result = Result()
+    result.requests = case.requests
     for _ in range(options.rounds):
         what = "natively"
         try:
             run = run_of(case, built, program, [], place, "native")
-            took["native"].append(run.seconds)
-            cpu["native"].append(run.load_cpu)
+            result.took["native"].append(run.seconds)
+            result.cpu["native"].append(run.load_cpu)
             if options.native:
                 continue
+            result.replays += 2
             what = "recording"
             shutil.rmtree(trace, ignore_errors=True)
             run = run_of(case, built, program, ["weft", "record", "-o", trace, "--"], place, "weft")
-            took["record"].append(run.seconds)
-            cpu["record"].append(run.load_cpu)
+            result.took["record"].append(run.seconds)
+            result.cpu["record"].append(run.load_cpu)
             what = "weft info %s" % trace
-            numbers, seconds = numbers_of(trace), run.load_seconds or run.seconds
+            result.numbers, result.seconds = numbers_of(trace), run.load_seconds or run.seconds
             what = "weft replay %s" % trace
             for _ in range(2):
-                replays += 1
-                took["replay"].append(replay(run, trace, place, options.alone))
-                same += 1
+                result.took["replay"].append(replay(run, trace, place, options.alone))
+                result.same += 1
         except Wrong as e:
             options.failed.append("%s: %s: %s" % (label, what, e))
             say("FAILED: " + options.failed[-1])
-            break
-    if not took["replay"] and not options.native:
-        return [label] + [""] * (len(HEAD) - 2) + ["failed"]
-    if same == replays:
-        shutil.rmtree(place)
-    middle = {k: statistics.median(v) for k, v in took.items() if v}
-    row = [label] + ["%.2f" % middle[k] if k in middle else "" for k in took]
-    each = {k: statistics.median(v) / max(case.requests, 1) * 1e6 for k, v in cpu.items() if v}
-    row += ["%.0f" % each[k] if case.requests and k in each else "" for k in cpu]
-    if options.native:
-        return row + [""] * (len(HEAD) - len(row))
-    ratio = each["record"] / each["native"] if case.requests and each["native"] else middle["record"] / middle["native"]
-    row += ["%.2f" % ratio, "%.2f" % (middle["replay"] / middle["record"])]
-    row += [str(numbers[k]) for k in ("processes", "threads")]
-    row += [str(numbers["inputs"] + numbers["edges"]), str(numbers["edges"])]
-    row += ["%.1f" % (numbers["bytes"] / 1e6), "%.2f" % (numbers["edge_bytes"] / 1e6)]
-    row += ["%.2f" % (numbers["edge_bytes"] / 1e6 / seconds), "%d of %d identical" % (same, replays)]
-    return row
+            return result
+    shutil.rmtree(place)
+    return result
 
 
 def main():
@@ -254,7 +274,7 @@ def main():
     if not options.alone:
         say("may not unshare: the replays have a network")
     os.makedirs(os.path.join(options.place, "runs"), exist_ok=True)
-    lines = ["| %s |" % " | ".join(HEAD), "|" + " --- |" * len(HEAD)]
+    lines = ["| %s |" % " | ".join(HEAD), "| --- |" + " ---: |" * (len(HEAD) - 2) + " --- |"]
     for name in options.only.replace(",", " ").split():
         try:
             program = importlib.import_module(name)
@@ -269,9 +289,14 @@ def main():
             say("FAILED: " + options.failed[-1])
             continue
         if not options.build_only:
+            rows = {}
             for case in program.cases(options):
-                lines.append("| %s |" % " | ".join(measure(name, case, program, built, options)))
-                say(lines[-1])
+                label = (name + " " + case.name).strip()
+                result = measure(label, case, program, built, options)
+                rows.setdefault(name if hasattr(program, "ONE_ROW") else label, Result()).add(result)
+            lines += [result.row(label) for label, result in rows.items()]
+            for line in lines[-len(rows) :]:
+                say(line)
     if not options.build_only:
         with open(os.path.join(options.place, "table.md"), "w", encoding="utf-8") as f:
             f.write("\n".join(lines) + "\n")
