@@ -64,36 +64,57 @@ W6(sendto, SYS_sendto);
 W3(getpid, SYS_getpid);
 W3(gettid, SYS_gettid);
 W6(epoll_wait, SYS_epoll_wait);
-W6(epoll_ctl, SYS_epoll_ctl);
+/* What a server does for each connection and request: six traps of 3 us made lighttpd take 2.4 times its native time. */
 W3(sendmsg, SYS_sendmsg);
 W3(recvmsg, SYS_recvmsg);
 W3(accept, SYS_accept);
 W6(accept4, SYS_accept4);
-W3(ioctl, SYS_ioctl);
+W3(socket, SYS_socket);
+W3(connect, SYS_connect);
+W3(shutdown, SYS_shutdown);
+W3(getsockname, SYS_getsockname);
+W3(getpeername, SYS_getpeername);
+W6(getsockopt, SYS_getsockopt);
+W6(setsockopt, SYS_setsockopt);
 W6(sendfile, SYS_sendfile);
 W6(sendfile64, SYS_sendfile);
+W6(epoll_ctl, SYS_epoll_ctl);
+W3(ioctl, SYS_ioctl);
+W3(stat, SYS_stat);
+W3(stat64, SYS_stat);
+W3(lstat, SYS_lstat);
+W3(lstat64, SYS_lstat);
+W3(fstat, SYS_fstat);
+W3(fstat64, SYS_fstat);
 
-/* Those whose system call has other arguments than the function. */
-#define WA(name, nr, ...)                                                                                              \
-    WEFT_HIDDEN long weft__w_##name(long a, long b, long c, long d) {                                                  \
-        (void)c, (void)d;                                                                                              \
-        return call(nr, __VA_ARGS__);                                                                                  \
-    }                                                                                                                  \
-    WEFT_WRAP(name, weft__w_##name)
-WA(recv, SYS_recvfrom, a, b, c, d, 0, 0);
-WA(send, SYS_sendto, a, b, c, d, 0, 0);
-WA(open, SYS_openat, AT_FDCWD, a, b, c, 0, 0);
-WA(open64, SYS_openat, AT_FDCWD, a, b, c, 0, 0);
-WA(openat, SYS_openat, a, b, c, d, 0, 0);
-WA(openat64, SYS_openat, a, b, c, d, 0, 0);
-WA(stat, SYS_newfstatat, AT_FDCWD, a, b, 0, 0, 0);
-WA(stat64, SYS_newfstatat, AT_FDCWD, a, b, 0, 0, 0);
-WA(lstat, SYS_newfstatat, AT_FDCWD, a, b, AT_SYMLINK_NOFOLLOW, 0, 0);
-WA(lstat64, SYS_newfstatat, AT_FDCWD, a, b, AT_SYMLINK_NOFOLLOW, 0, 0);
-WA(fstat, SYS_fstat, a, b, 0, 0, 0, 0);
-WA(fstat64, SYS_fstat, a, b, 0, 0, 0, 0);
-WA(fstatat, SYS_newfstatat, a, b, c, d, 0, 0);
-WA(fstatat64, SYS_newfstatat, a, b, c, d, 0, 0);
+WEFT_HIDDEN long weft__w_recv(long fd, long p, long n, long flags) { return call(SYS_recvfrom, fd, p, n, flags, 0, 0); }
+WEFT_WRAP(recv, weft__w_recv);
+WEFT_HIDDEN long weft__w_send(long fd, long p, long n, long flags) { return call(SYS_sendto, fd, p, n, flags, 0, 0); }
+WEFT_WRAP(send, weft__w_send);
+WEFT_HIDDEN long weft__w_epoll_pwait(long fd, long events, long max, long ms, long mask) {
+    return call(SYS_epoll_pwait, fd, events, max, ms, mask, 8);
+}
+WEFT_WRAP(epoll_pwait, weft__w_epoll_pwait);
+WEFT_HIDDEN long weft__w_fstatat(long at, long path, long out, long flags) {
+    return call(SYS_newfstatat, at, path, out, flags, 0, 0);
+}
+WEFT_WRAP(fstatat, weft__w_fstatat);
+WEFT_WRAP(fstatat64, weft__w_fstatat);
+
+/* The mode is there only if the file may be made. */
+static long mode_of(long flags, long mode) {
+    return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE ? mode : 0;
+}
+WEFT_HIDDEN long weft__w_open(long path, long flags, long mode) {
+    return call(SYS_openat, AT_FDCWD, path, flags, mode_of(flags, mode), 0, 0);
+}
+WEFT_WRAP(open, weft__w_open);
+WEFT_WRAP(open64, weft__w_open);
+WEFT_HIDDEN long weft__w_openat(long at, long path, long flags, long mode) {
+    return call(SYS_openat, at, path, flags, mode_of(flags, mode), 0, 0);
+}
+WEFT_WRAP(openat, weft__w_openat);
+WEFT_WRAP(openat64, weft__w_openat);
 
 /* syscall(): whatever the program asks for, with the number first. So the last of six arguments is on the program's stack,
  * which the body is not on: the stub (stubs.S) puts it into tls.saved[8]. */
