@@ -13,9 +13,12 @@
 #include "sys_calls.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/futex.h>
 #include <linux/prctl.h>
+#include <linux/sockios.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -562,9 +565,16 @@ static long end_process(struct weft_thread *t, const long a[6]) {
 
 static long do_ioctl(struct weft_thread *t, const long a[6]) {
     static const struct { unsigned long req; const char *params; } known[] = {
-        {0x5401, "o2=36"}, {0x5413, "o2=8"}, {0x541b, "o2=4"}, {0x5421, "i2=4"}, {0x5402, "i2=36"}, {0x5403, "i2=36"},
-        {0x5404, "i2=36"}, {0x540f, "o2=4"}, {0x5410, "i2=4"}, {0x5451, ""}, {0x5450, ""}, {0x40049409, ""},
-        {0x80045430, "o2=4"},
+        /* files */
+        {FIONREAD, "o2=4"}, {FIONBIO, "i2=4"}, {FIOASYNC, "i2=4"}, {FIOCLEX, ""}, {FIONCLEX, ""}, {FIOQSIZE, "o2=8"},
+        {FICLONE, ""}, {FS_IOC_GETFLAGS, "o2=4"}, {FS_IOC_SETFLAGS, "i2=4"}, {BLKGETSIZE64, "o2=8"},
+        /* terminals */
+        {TCGETS, "o2=36"}, {TCSETS, "i2=36"}, {TCSETSW, "i2=36"}, {TCSETSF, "i2=36"}, {TCSBRK, ""}, {TCXONC, ""}, {TCFLSH, ""},
+        {TIOCGWINSZ, "o2=8"}, {TIOCSWINSZ, "i2=8"}, {TIOCGPGRP, "o2=4"}, {TIOCSPGRP, "i2=4"}, {TIOCGSID, "o2=4"},
+        {TIOCOUTQ, "o2=4"}, {TIOCSCTTY, ""}, {TIOCNOTTY, ""}, {TIOCGPTN, "o2=4"}, {TIOCSPTLCK, "i2=4"},
+        /* sockets and network interfaces */
+        {SIOCATMARK, "o2=4"}, {SIOCGIFNAME, "b2=40"}, {SIOCGIFFLAGS, "b2=40"}, {SIOCGIFADDR, "b2=40"}, {SIOCGIFNETMASK, "b2=40"},
+        {SIOCGIFBRDADDR, "b2=40"}, {SIOCGIFMTU, "b2=40"}, {SIOCGIFHWADDR, "b2=40"}, {SIOCGIFINDEX, "b2=40"},
     };
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].req == (unsigned long)a[1]) return emulated(t, SYS_ioctl, a, known[i].params);
@@ -596,11 +606,17 @@ static long do_prctl(struct weft_thread *t, const long a[6]) {
 
 static long do_fcntl(struct weft_thread *t, const long a[6]) {
     switch (a[1]) {
-    case F_GETLK: return emulated(t, SYS_fcntl, a, "b2=32");
+    case F_GETLK:
+    case F_OFD_GETLK: return emulated(t, SYS_fcntl, a, "b2=32");
+    case F_GETOWN_EX: return emulated(t, SYS_fcntl, a, "o2=8");
+    case F_SETOWN_EX: return emulated(t, SYS_fcntl, a, "i2=8");
     case F_SETLK:
-    case F_SETLKW: return emulated(t, SYS_fcntl, a, "i2=32");
+    case F_SETLKW:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW: return emulated(t, SYS_fcntl, a, "i2=32");
     case F_DUPFD: case F_DUPFD_CLOEXEC: case F_GETFD: case F_SETFD: case F_GETFL: case F_SETFL: case F_GETOWN: case F_SETOWN:
-    case 1031: case 1032: case 1033: case 1034: {
+    case F_SETSIG: case F_GETSIG: case F_GETLEASE: case F_SETLEASE: case F_NOTIFY: case F_SETPIPE_SZ: case F_GETPIPE_SZ:
+    case F_ADD_SEALS: case F_GET_SEALS: {
         long r = emulated(t, SYS_fcntl, a, "");
         weft__file_after(t, SYS_fcntl, a, r, 0);
         track_fd(SYS_fcntl, a, r);
