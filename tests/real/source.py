@@ -104,7 +104,7 @@ def build(program, kind, place, weft_build, verify, say):
     """Builds a copy of the sources; kind is native or weft. Gives the folder."""
     name = program.__name__
     folder, log = os.path.join(place, "%s-%s" % (name, kind)), os.path.join(place, "%s-%s.log" % (name, kind))
-    env = dict(os.environ, LC_ALL="C", FOLDER=folder, SOURCES=os.path.join(place, "src"))
+    env = dict(os.environ, LC_ALL="C", FOLDER=folder, SOURCES=os.path.join(place, "src"), REAL=os.path.dirname(__file__))
     if kind == "weft":
         env["CC"], env["CXX"] = "weft-cc", "weft-c++"
         if verify:
