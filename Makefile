@@ -4,7 +4,7 @@
 #   make demo            set up, build, record a racy program until it fails, replay that run
 #   make test            set up, build, run every test; make test T=e2e/foo runs one
 #   make install         honours prefix (default /usr/local) and DESTDIR
-#   make bench | soak | real | fuzz | clean
+#   make bench | soak | real | badluck | fuzz | clean
 BUILD ?= build
 prefix ?= /usr/local
 T ?=
@@ -34,6 +34,9 @@ soak: all
 real: all
 	@scripts/setup.sh --real
 	@BUILD=$(BUILD) tests/real/run.py
+badluck: all
+	@scripts/setup.sh --real
+	@BUILD=$(BUILD) tests/real/badluck.py
 fuzz: all
 	@BUILD=$(BUILD) tests/fuzz/run.sh
 
@@ -43,4 +46,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup demo test bench soak real fuzz install clean
+.PHONY: all setup demo test bench soak real badluck fuzz install clean

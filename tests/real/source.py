@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Debian source packages: fetched from the machine's own package sources, built unpatched by their own build systems,
 once with clang alone and once with weft."""
+import contextlib
+import fcntl
 import glob
 import hashlib
 import os
@@ -67,11 +69,25 @@ class Apt:
 APT = Apt()
 
 
+@contextlib.contextmanager
+def alone(place, name):
+    """Tests run side by side; each program is fetched and built by one of them."""
+    os.makedirs(place, exist_ok=True)
+    with open(os.path.join(place, name + ".lock"), "w", encoding="utf-8") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        yield
+
+
 def fetch(place, package, say):
-    """PACKAGE or PACKAGE=VERSION: the version if it can be had, else what there is. Gives the unpacked folder."""
+    """PACKAGE or PACKAGE=VERSION: the version if it can be had, else what there is."""
     name, _, version = package.partition("=")
+    with alone(place, name):
+        fetch_alone(place, package, name, version, say)
+
+
+def fetch_alone(place, package, name, version, say):
     if unpacked(place, name):
-        return unpacked(place, name)
+        return
     say("fetching the source package %s" % name)
     if not APT.folder:
         APT.start()
@@ -85,7 +101,7 @@ def fetch(place, package, say):
             if want == name:
                 raise
         if unpacked(place, name):
-            return unpacked(place, name)
+            return
     raise Failed("apt-get source %s gave no sources" % name)
 
 
@@ -102,8 +118,13 @@ def weft_hash(build):
 
 def build(program, kind, place, weft_build, verify, say):
     """Builds a copy of the sources; kind is native or weft. Gives the folder."""
-    name = program.__name__
-    folder, log = os.path.join(place, "%s-%s" % (name, kind)), os.path.join(place, "%s-%s.log" % (name, kind))
+    name = "%s-%s" % (program.__name__, kind)
+    with alone(place, name):
+        return build_alone(program, name, kind, place, weft_build, verify, say)
+
+
+def build_alone(program, name, kind, place, weft_build, verify, say):
+    folder, log = os.path.join(place, name), os.path.join(place, name + ".log")
     env = dict(os.environ, LC_ALL="C", FOLDER=folder, SOURCES=os.path.join(place, "src"), REAL=os.path.dirname(__file__))
     if kind == "weft":
         env["CC"], env["CXX"] = "weft-cc", "weft-c++"
@@ -120,14 +141,14 @@ def build(program, kind, place, weft_build, verify, say):
         with open(stamp_file, encoding="utf-8") as f:
             if f.read() == stamp:
                 return folder
-    say("building %s with %s" % (name, env["CC"]))
+    say("building %s with %s" % (program.__name__, env["CC"]))
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(unpacked(place, program.PACKAGES[0].partition("=")[0]), folder, symlinks=True)
     with open(log, "w", encoding="utf-8") as f:
         script = ["bash", "-e", "-c", program.BUILD]
         done = subprocess.run(script, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=f, stderr=f)
     if done.returncode or not os.access(os.path.join(folder, program.PROGRAM), os.X_OK):
-        raise Failed("%s does not build with %s: %s\n%s" % (name, env["CC"], log, tail(log)))
+        raise Failed("%s does not build with %s: %s\n%s" % (program.__name__, env["CC"], log, tail(log)))
     with open(stamp_file, "w", encoding="utf-8") as f:
         f.write(stamp)
     return folder

@@ -8,8 +8,8 @@ PROGRAM = "test/run-tests"
 ONE_ROW = True
 TESTS = """thread_local_storage thread_stack_size thread_mutex thread_mutex_recursive thread_rwlock thread_rwlock_trylock
 thread_create thread_equal semaphore_1 semaphore_2 semaphore_3 barrier_1 barrier_2 barrier_3 barrier_serial_thread
-barrier_serial_thread_single condvar_1 condvar_2 condvar_3 condvar_4 condvar_5 async async_null_cb threadpool_queue_work_simple
-threadpool_queue_work_einval threadpool_multiple_event_loops threadpool_cancel_getaddrinfo threadpool_cancel_random
+barrier_serial_thread_single condvar_1 condvar_2 condvar_3 condvar_4 condvar_5 async async_null_cb
+threadpool_queue_work_simple threadpool_queue_work_einval threadpool_multiple_event_loops threadpool_cancel_getaddrinfo threadpool_cancel_random
 threadpool_cancel_work threadpool_cancel_fs threadpool_cancel_single fs_file_async fs_read_dir random_async
 getaddrinfo_concurrent loop_stop""".split()
 
