@@ -358,21 +358,20 @@ static void forget(struct weft_thread *t, uint32_t line) {
     if (reads(t, line)) reads_of(t, line)->lines &= ~line_bit(line);
 }
 
-/* The line, and some of those around it, belong to u; from now on u and t both read them. Both are locked. by: the one of
- * them that runs this, at (clock, site); here: where u stands. 0: there is no room for it. */
-static int share(struct weft_thread *u, struct weft_thread *t, uint32_t line, struct weft_thread *by, uint64_t site, struct weft_pos *here) {
+/* The line, and some of those around it, belong to u, who stands `here`; from now on u and t both read them. Both are
+ * locked. Either of them runs this, but what is logged is t's: it is at (clock, site), or waits there for u. u may be past
+ * what others know to be done there (weft__rec_go, weft__thread_exit): an edge of its own might come after itself. 0: there
+ * is no room for it. */
+static int share(struct weft_thread *u, struct weft_thread *t, uint32_t line, uint64_t site, const struct weft_pos *here) {
     struct shared_set *s = shared_set(line);
     uint32_t page = line / PAGE_LINES + 1;
     weft__lock(&s->lock);
     struct shared *d = shared_place(s, page);
     if (d) {
         /* One position is enough, since it comes after the one before. */
-        weft__rec_edge(by, site, &d->pos);
-        if (by == u)
-            *here = standing(u, site);
-        else
-            weft__rec_edge(by, site, here);
-        d->pos = standing(by, site);
+        weft__rec_edge(t, site, &d->pos);
+        weft__rec_edge(t, site, here);
+        d->pos = standing(t, site);
     } else if ((d = shared_place(s, 0)))
         *d = (struct shared){.page = page, .pos = *here};
     if (d) {
@@ -444,7 +443,7 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
         } else
             o->granted = 0;
         if (o->wish != WEFT_DROP && __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == t->slot) {
-            o->granted = o->wish == WEFT_SHARE && share(t, o, line, t, site, &here) ? 2 : 1;
+            o->granted = o->wish == WEFT_SHARE && share(t, o, line, o->here.site, &here) ? 2 : 1;
             if (o->granted == 1) give(t, o, line);
         }
         o->grant = here;
@@ -672,7 +671,7 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
         int got;
         if (u->state != WEFT_IN && !closing) {
             struct weft_pos here = u->here;
-            got = wish == WEFT_SHARE && share(u, t, line, t, site, &here) ? 2 : 1;
+            got = wish == WEFT_SHARE && share(u, t, line, site, &here) ? 2 : 1;
             if (got == 1) give(u, t, line);
             unlock2(t, u);
             if (t->tenure && t->tenure < t->tenure_most) t->tenure += TAKE_SHARE;
