@@ -20,6 +20,41 @@
 #define WEFT_SHARED 0xfffe
 #define WEFT_MAX_SLOT 0xfffd
 
+/* ---- the address space --------------------------------------------------------------------------------------------
+ * Everything in a recorded process has a place that does not depend on the kernel's random choices: src/replay/place.c puts
+ * the program there. No place lies where the kernel puts anything by itself, whatever vm.mmap_rnd_bits is: programs at
+ * 0x5555_5555_4000 to 0x6600_0000_0000, mappings from 0x6ffb_0000_0000 on.
+ *
+ *   0x0000_4000_0000  the owner table
+ *   0x0060_0000_0000  the heap's own tables (alloc.h)
+ *   0x0600_0000_0000  the runtime's memory, in the order in which it is needed
+ *   0x0a00_0000_0000  replay: the schedule
+ *   0x0e00_0000_0000  what belongs to a thread's slot
+ *   0x1000_0000_0000  the program's heap (alloc.h)
+ *   0x5500_5555_4000  the program, if it is position-independent
+ *   0x5520_0000_0000  brk
+ *   0x5600_0000_0000  stacks of threads
+ *   0x67ff_ffff_f000  the main thread's stack, downwards
+ *   0x6ff0_f7ff_f000  the dynamic loader, libraries and what the program maps, downwards to 0x6800_0000_0000
+ *
+ * Low halves are chosen so that the program, its libraries and its stack do not share entries of the table. */
+#define WEFT_RT_BASE 0x060000000000ul
+#define WEFT_RT_END 0x0a0000000000ul
+#define WEFT_SCHED_BASE 0x0a0000000000ul
+#define WEFT_SLOT_BASE 0x0e0000000000ul
+#define WEFT_PLACE_PROGRAM 0x550055554000ul
+#define WEFT_PLACE_BRK 0x552000000000ul
+#define WEFT_PLACE_BRK_END 0x555500000000ul
+#define WEFT_STACKS_BASE 0x560000000000ul
+#define WEFT_PLACE_STACK 0x67fffffff000ul
+#define WEFT_PLACE_LOW 0x680000000000ul
+#define WEFT_PLACE_TOP 0x6ff0f7fff000ul
+
+/* Where a mapping of n bytes goes, next below `next`: large ones so that they can have large pages. */
+static inline uint64_t weft_place_below(uint64_t next, uint64_t n) {
+    return (next - n) & ~(n >= 0x200000 ? 0x1ffffful : 0xffful);
+}
+
 /* ---- per-thread words that instrumented code touches --------------------------------------------------------------
  * `__weft_tls`, thread-local, initial-exec. Executables define it themselves (the pass adds a definition), so that their
  * accesses are one fs-relative instruction; the runtime's own definition serves processes whose executable was not built
@@ -109,6 +144,7 @@ struct weft_control {
     uint64_t sched_off;    /* replay: struct weft_sched */
     uint64_t max_bytes;    /* record: the log ends before disk_bytes gets larger; 0: no limit. Of the first process, as all
                               that says so: forked ones share its block, beside their own */
+    uint64_t map_next;     /* the loader's mappings end here, downwards: the runtime goes on below */
     uint64_t vdso;         /* address of the vDSO, hidden from libc by the launcher; 0: none */
     uint64_t log_full;     /* record: set by the runtime when the log has ended: errno; EFBIG: by max_bytes. Of the first process */
     uint32_t exit_kind;    /* written by the runtime: enum weft_end_kind */
@@ -119,7 +155,6 @@ struct weft_control {
     uint64_t parts;
     uint64_t launcher;     /* pid */
     uint64_t pid;          /* of a forked process, in its own control block */
-    uint64_t personality;  /* that the program would have without weft */
     uint64_t disk_bytes;   /* record: reserved for the streams of all processes. Of the first process */
     char write_files[4096]; /* replay: absolute path of the folder to write files to; empty: none */
     char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */

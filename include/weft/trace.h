@@ -20,7 +20,7 @@
  * The words: a *slot* is a thread's number in the process, 1 for the main thread; a slot is used again after its thread
  * has ended, and its clock goes on from where it stood, so (slot, tick, site) names a position once and for all. A *site*
  * is the address of the instruction after the check; 0 means "the tick itself", the position of every call into the
- * runtime. Randomisation is off, so addresses are the same in every run. */
+ * runtime. All addresses are weft's choice (abi.h), so they are the same in every run. */
 #ifndef WEFT_TRACE_H
 #define WEFT_TRACE_H
 
@@ -56,7 +56,7 @@ struct weft_trace_header {
     uint32_t size; /* of the whole file */
     uint64_t hash;
     uint64_t seed;        /* of the recorder's random decisions; not needed to replay */
-    uint64_t stack_limit; /* RLIMIT_STACK of the run: it moves the mmap area */
+    uint64_t stack_limit; /* RLIMIT_STACK of the run: how far the main thread's stack goes */
     uint64_t start_time;  /* seconds since 1970, for people */
     uint8_t at_random[16]; /* what the kernel would have put at AT_RANDOM */
     struct weft_section program; /* one string: absolute path of the executable */

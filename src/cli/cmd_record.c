@@ -215,8 +215,8 @@ int weft__cmd_record(int argc, char **argv) {
         goto out;
     }
     struct weft_launch launch = {
-        .program = program, .argv = start.argv, .env = env, .at_random = start.at_random, .wait_all = true,
-        .control = &control};
+        .program = program, .argv = start.argv, .env = env, .at_random = start.at_random,
+        .stack_limit = start.stack_limit, .wait_all = true, .control = &control};
     int wait_status;
     running.dir = dir;
     running.latest = !dir_option;

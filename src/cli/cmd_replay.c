@@ -138,7 +138,6 @@ int weft__cmd_replay(int argc, char **argv) {
         .env = t->env,
         .at_random = t->header.at_random,
         .stack_limit = t->header.stack_limit,
-        .set_stack_limit = true,
         .no_stdin = true,
         .may_interrupt = true,
         .control = &schedule,

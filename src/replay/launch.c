@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Starts a program for recording or replay, so that it finds the same world in both: no address-space randomisation,
- * the same environment, stack limit and AT_RANDOM bytes, no vDSO (its clock would go past the runtime), and the control
- * file at WEFT_CONTROL_FD.
+/* Starts a program for recording or replay, so that it finds the same world in both: the same addresses, environment,
+ * stack limit and AT_RANDOM bytes, no vDSO (its clock would go past the runtime), and the control file at WEFT_CONTROL_FD.
  *
- * The program is traced from its exec to its first instruction, only to change three words on its new stack; then it is
- * let go and runs by itself. The child reports what fails before exec through a pipe that exec closes.
+ * The program is traced until the runtime in it starts, only to give it its places in memory (place.c); then it is let go
+ * and runs by itself. The child reports what fails before exec through a pipe that exec closes.
+ *
+ * The kernel lays out memory by the stack limit that it finds at exec: from the bottom up, through the places of abi.h,
+ * where there is none. So the program is started with an ordinary one and gets its own afterwards.
  *
  * Signals from the terminal go to the program by themselves, so a recording weft does not die from them; those that are
  * sent to weft alone are passed on, to the program or, when that has ended, to the processes that it left behind. During replay they are not the program's business: they end both. */
 #include "replay/replay.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 #define HANDLED (sizeof handled / sizeof *handled)
+
+#define START_STACK (64ul << 20) /* below 128 MiB it makes no difference to the layout */
 
 static volatile sig_atomic_t running;     /* pid */
 static volatile sig_atomic_t for_others;  /* signal that came when the program had ended */
@@ -49,7 +49,7 @@ static void end_both(int sig) {
 }
 
 /* ---- the child, before exec ---- */
-enum step { STEP_FD, STEP_STDIO, STEP_CWD, STEP_STACK, STEP_PERSONALITY, STEP_TRACE, STEP_EXEC };
+enum step { STEP_FD, STEP_STDIO, STEP_CWD, STEP_STACK, STEP_TRACE, STEP_EXEC };
 struct failure {
     enum step step;
     int error;
@@ -76,15 +76,12 @@ static void child(const struct weft_launch *l, char *const *env, int pipe, int a
     if (l->no_stdin && dup2(null, 0) < 0) fail(pipe, STEP_STDIO);
     if (l->quiet && (dup2(null, 1) < 0 || dup2(null, 2) < 0)) fail(pipe, STEP_STDIO);
     if (l->cwd && chdir(l->cwd) < 0) fail(pipe, STEP_CWD);
-    if (l->set_stack_limit) {
-        struct rlimit lim;
-        getrlimit(RLIMIT_STACK, &lim);
-        lim.rlim_cur = l->stack_limit;
-        if (setrlimit(RLIMIT_STACK, &lim) < 0) fail(pipe, STEP_STACK);
-    }
-    int old = personality(0xffffffff);
-    l->control->control->personality = (unsigned)old;
-    if (old < 0 || personality((unsigned)old | ADDR_NO_RANDOMIZE) < 0) fail(pipe, STEP_PERSONALITY);
+    struct rlimit stack;
+    getrlimit(RLIMIT_STACK, &stack);
+    stack.rlim_cur = l->stack_limit;
+    if (setrlimit(RLIMIT_STACK, &stack) < 0) fail(pipe, STEP_STACK);
+    stack.rlim_cur = stack.rlim_max < START_STACK ? stack.rlim_max : START_STACK;
+    if (setrlimit(RLIMIT_STACK, &stack) < 0) fail(pipe, STEP_STACK);
     sigprocmask(SIG_SETMASK, mask, NULL);
     if (l->may_interrupt) prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would be there to say how the replay ended */
     if (ptrace(PTRACE_TRACEME, 0, 0, 0) < 0) fail(pipe, STEP_TRACE);
@@ -104,12 +101,6 @@ static int explain(const struct weft_launch *l, const struct failure *f, struct 
         return weft__err(err, f->error,
                          "the stack limit of the recorded run, %llu bytes, is not allowed here: %s (see ulimit -s)",
                          (unsigned long long)l->stack_limit, why);
-    case STEP_PERSONALITY:
-        return weft__err(
-            err, f->error,
-            "address-space randomisation cannot be switched off here: personality: %s (in a container, allow "
-            "it: --security-opt seccomp=unconfined)",
-            why);
     case STEP_TRACE:
         return weft__err(
             err, f->error,
@@ -119,54 +110,7 @@ static int explain(const struct weft_launch *l, const struct failure *f, struct 
     return weft__err(err, f->error, "%s: cannot be started: %s", l->program, why);
 }
 
-/* ---- the parent, while the program stands at its first instruction ---- */
-struct memory {
-    int fd;
-    bool failed;
-};
-
-static uint64_t peek(struct memory *m, uint64_t addr) {
-    uint64_t v = 0;
-    if (pread(m->fd, &v, sizeof v, (off_t)addr) != sizeof v) m->failed = true;
-    return v;
-}
-
-static void poke(struct memory *m, uint64_t addr, const void *bytes, size_t n) {
-    if (pwrite(m->fd, bytes, n, (off_t)addr) != (ssize_t)n) m->failed = true;
-}
-
-/* The new stack, from its pointer up: argc, arguments, 0, environment, 0, auxiliary vector. */
-static int prepare(const struct weft_launch *l, pid_t pid, struct weft_err *err) {
-    char path[64];
-    struct user_regs_struct regs;
-    struct iovec iov = {&regs, sizeof regs};
-    if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &iov) < 0)
-        return weft__err(err, errno, "the program cannot be prepared: ptrace: %s", strerror(errno));
-    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
-    struct memory m = {.fd = open(path, O_RDWR | O_CLOEXEC)};
-    if (m.fd < 0) return weft__err(err, errno, "the program cannot be prepared: %s: %s", path, strerror(errno));
-    uint64_t at = regs.rsp;
-    at += 8 + (peek(&m, at) + 1) * 8;
-    while (peek(&m, at)) at += 8;
-    at += 8;
-    bool random = false;
-    for (uint64_t type; !m.failed && (type = peek(&m, at)) != AT_NULL; at += 16) {
-        uint64_t value = peek(&m, at + 8), ignore = AT_IGNORE;
-        if (type == AT_RANDOM) {
-            poke(&m, value, l->at_random, 16);
-            random = true;
-        }
-        if (type == AT_SYSINFO_EHDR) {
-            l->control->control->vdso = value;
-            poke(&m, at, &ignore, sizeof ignore);
-        }
-    }
-    close(m.fd);
-    if (m.failed || !random)
-        return weft__err(err, EIO, "the program cannot be prepared: its stack does not look as expected");
-    return 0;
-}
-
+/* ---- the parent ---- */
 static pid_t wait_for(pid_t pid, int *status) {
     pid_t r;
     do r = waitpid(pid, status, 0);
@@ -180,16 +124,17 @@ static int start(const struct weft_launch *l, pid_t pid, int pipe, int *status, 
         if (wait_for(pid, status) < 0) return weft__err(err, errno, "waitpid: %s", strerror(errno));
         if (!WIFSTOPPED(*status)) break;
         if (WSTOPSIG(*status) == SIGTRAP) {
-            int r = prepare(l, pid, err);
+            struct rlimit stack;
+            int r = weft__place(pid, l->at_random, l->control->control, err);
+            if (r == 0 && (prlimit(pid, RLIMIT_STACK, NULL, &stack) < 0 ||
+                           (stack.rlim_cur = l->stack_limit, prlimit(pid, RLIMIT_STACK, &stack, NULL) < 0)))
+                r = weft__err(err, errno, "the program's stack limit cannot be set: %s", strerror(errno));
             if (r == 0 && ptrace(PTRACE_DETACH, pid, 0, 0) < 0)
                 r = weft__err(err, errno, "the program cannot be let go: ptrace: %s", strerror(errno));
             if (r == 0) return 0;
-            /* Killed meanwhile, it cannot be prepared, and that is all right; otherwise we do it. */
-            bool gone = waitpid(pid, status, WNOHANG) == pid;
-            if (gone) return 1;
-            kill(pid, SIGKILL);
+            if (r != -ESRCH) kill(pid, SIGKILL);
             wait_for(pid, status);
-            return r;
+            return r == -ESRCH ? 1 : r; /* killed by somebody else: that is all right */
         }
         /* Another signal came first: it is the program's. */
         ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(*status));

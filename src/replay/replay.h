@@ -42,6 +42,11 @@ int weft__program_usable(const char *path, struct weft_err *err) WEFT_MUST;
 /* Are the program and its libraries (t->modules) still what they were? */
 int weft__program_unchanged(struct weft_trace *t, struct weft_err *err) WEFT_MUST;
 
+/* ---- place.c ---- */
+/* The program stands at its first instruction, traced by us: puts it where it belongs, until its runtime starts. Fills in
+ * `vdso` and `map_next`. -ESRCH: it has ended meanwhile, or is about to; that is left to be waited for. */
+int weft__place(pid_t pid, const uint8_t at_random[16], struct weft_control *control, struct weft_err *err) WEFT_MUST;
+
 /* ---- launch.c ---- */
 struct weft_launch {
     const char *program; /* absolute */
@@ -49,7 +54,6 @@ struct weft_launch {
     char *const *argv, *const *env;
     const uint8_t *at_random;
     uint64_t stack_limit;
-    bool set_stack_limit;
     bool quiet;         /* stdout and stderr to /dev/null */
     bool no_stdin;      /* stdin from /dev/null */
     bool may_interrupt; /* SIGINT and the like end the program at once, and weft with it; otherwise they are the

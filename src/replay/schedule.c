@@ -448,7 +448,7 @@ void weft__schedule_reset(struct weft_schedule *s) {
     struct weft_control *c = s->control;
     c->outcome = WEFT_OUT_RUNNING;
     c->exit_kind = c->exit_code = 0;
-    c->vdso = c->chunks = c->pid = c->personality = 0;
+    c->vdso = c->map_next = c->chunks = c->pid = 0;
     memset(c->message, 0, sizeof c->message);
     if (c->mode == WEFT_REPLAY) {
         struct weft_sched *head = (struct weft_sched *)(s->map + c->sched_off);

@@ -13,7 +13,7 @@
  *   0x0100_0000_0000  state bytes, one per 16 bytes of heap: that of p is at p >> 4        metadata, runtime only
  *   0x1000_0000_0000  888 MiB per slot, slots 0 (unused) to 65535                          the program's blocks
  *   0x4800_0000_0000  common ranges, for heaps that outgrow their own                      the program's blocks
- *   0x5500_0000_0000  end (position-independent executables start at 0x5555_5555_4000)
+ *   0x5500_0000_0000  end
  *
  * All of it is mapped piecewise, when first needed, in segments of 8 MiB of heap. */
 #define WEFT_HEAP_BASE 0x100000000000ul

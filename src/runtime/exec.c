@@ -25,12 +25,6 @@ static void take_all(struct weft_thread *t, const char *path, char *const *argv,
     take_list(t, env);
 }
 
-/* The other program gets what it would have got without weft. */
-static void personality(int other) {
-    uint64_t p = weft__control->personality;
-    weft__raw(SYS_personality, other ? p : p | 0x0040000 /* ADDR_NO_RANDOMIZE */);
-}
-
 long weft__sys_execve(struct weft_thread *t, const long a[6]) {
     long r;
     take_all(t, (const char *)a[0], (char *const *)a[1], (char *const *)a[2]);
@@ -42,9 +36,7 @@ long weft__sys_execve(struct weft_thread *t, const long a[6]) {
         weft__control->exit_kind = WEFT_END_EXIT; /* of a forked process; the first one's end is seen by the launcher */
         weft__control->exit_code = 0;
         weft__raw(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, &old, 8);
-        personality(1);
         r = weft__raw(SYS_execve, a[0], a[1], a[2]);
-        personality(0);
         weft__raw(SYS_rt_sigprocmask, 2, &old, 0, 8);
         weft__control->exit_kind = kind;
         weft__control->exit_code = code;
@@ -68,9 +60,7 @@ static int spawn(spawner *real, int *pid, const char *path, const void *actions,
     weft__tick(t);
     if (RECORD) {
         weft__outside(t);
-        personality(1);
         r = real(&child, path, actions, attr, argv, env);
-        personality(0);
         weft__inside(t);
     }
     r = (int)weft__input(t, WEFT_OP_SPAWN, r, &child, sizeof child);
@@ -101,10 +91,8 @@ WEFT_HIDDEN int weft__system(const char *command) {
     weft__tick(t);
     if (RECORD) {
         weft__outside(t);
-        personality(1);
         r = weft__real.system(command);
         e = *weft__real.__errno_location();
-        personality(0);
         weft__inside(t);
     }
     r = (int)weft__input(t, WEFT_OP_SPAWN, r, &e, sizeof e);

@@ -167,8 +167,6 @@ void weft__heap_release(void *p, size_t n) { weft__on_rt((void *)release_on_rt, 
 /* ---- what libc allocates while the runtime calls it (a new thread's tables): not the program's, and in an order that
  * replay does not repeat. A small allocator of its own, so that the program's heaps do not notice. */
 
-#define RT_LO 0x700000000000ul
-#define RT_HI 0x740000000000ul
 struct rt_block {
     struct rt_block *next;
     uint64_t class; /* usable bytes: 32 << class, less this header */
@@ -177,7 +175,7 @@ static int rt_lock;
 static struct rt_block *rt_free_list[40];
 static char *rt_at, *rt_end;
 
-static int is_rt(const void *p) { return (uint64_t)(uintptr_t)p >= RT_LO && (uint64_t)(uintptr_t)p < RT_HI; }
+static int is_rt(const void *p) { return (uint64_t)(uintptr_t)p >= WEFT_RT_BASE && (uint64_t)(uintptr_t)p < WEFT_RT_END; }
 
 static void *rt_malloc(size_t n, size_t align) {
     if (n > 1ul << 30 || align > 4096) return NULL;

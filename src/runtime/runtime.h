@@ -277,6 +277,11 @@ void weft__sud_open(void);           /* once: handler */
 void weft__sud_thread(struct weft_thread *t); /* per thread */
 long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uint64_t ip);
 
+/* ---- place.c: where mappings go; under the vm lock */
+void weft__place_open(void);
+long weft__place(long nr, const long a[6]);  /* record: the call, with an address of our own where the kernel would choose one */
+uint64_t weft__place_brk(uint64_t to);       /* both: brk */
+
 /* ---- signal.c */
 void weft__signal_open(struct weft_thread *t);
 enum weft_place { WEFT_AT_TICK = 1, WEFT_AT_RETURN, WEFT_AT_BLOCKED, WEFT_AT_TRAP, WEFT_AT_FAULT };

@@ -5,7 +5,7 @@
  * runtime is inert: the table is mapped (instrumented code reads it), the allocator works, wrappers forward. Otherwise the
  * launcher's memory file says what to do.
  *
- * The runtime's own memory lies in a range of its own (RT_BASE), away from where the kernel puts the program's mappings,
+ * The runtime's own memory lies in a range of its own (WEFT_RT_BASE), away from where the kernel puts the program's mappings,
  * so that the program's addresses do not depend on what the runtime maps in which mode. */
 #define _GNU_SOURCE
 #include "real.h"
@@ -31,19 +31,17 @@ WEFT_HIDDEN const uint64_t weft__off_rt_stack = offsetof(struct weft_thread, rt_
 WEFT_HIDDEN const uint64_t weft__off_arg = offsetof(struct weft_thread, arg);
 WEFT_HIDDEN const uint64_t weft__off_fn = offsetof(struct weft_thread, fn);
 
-#define RT_BASE 0x700000000000ul
 #define RT_STACK (256ul << 10)
 
 /* What belongs to a slot (thread structure, runtime stack, chunks of the log, heap structure) lies at an address that follows from the slot:
  * pointers to it may show on the program's stack, which must not depend on the mode. */
-#define SLOT_BASE 0x7a0000000000ul
 #define SLOT_SIZE (512ul << 10)
 #define SLOT_LOG (384ul << 10)
 #define SLOT_HEAP (448ul << 10)
 _Static_assert(sizeof(struct weft_thread) + RT_STACK <= SLOT_LOG && SLOT_LOG + 2 * WEFT_CHUNK <= SLOT_HEAP, "layout of a slot");
 
 void *weft__rt_map(size_t n) {
-    static uint64_t next = RT_BASE;
+    static uint64_t next = WEFT_RT_BASE;
     n = (n + 0xffff) & ~0xfffful;
     uint64_t at = __atomic_fetch_add(&next, n + 0x10000, __ATOMIC_RELAXED);
     long r = weft__raw(SYS_mmap, at, n, PROT_READ | PROT_WRITE,
@@ -54,7 +52,7 @@ void *weft__rt_map(size_t n) {
 
 char *weft__slot_map(uint32_t slot) {
     static unsigned char mapped[(WEFT_MAX_SLOT + 2) / 8 + 1];
-    uint64_t at = SLOT_BASE + slot * SLOT_SIZE;
+    uint64_t at = WEFT_SLOT_BASE + slot * SLOT_SIZE;
     unsigned char bit = (unsigned char)(1u << (slot & 7));
     if (__atomic_fetch_or(&mapped[slot / 8], bit, __ATOMIC_ACQ_REL) & bit) return (char *)at;
     long r = weft__raw(SYS_mmap, at, SLOT_SIZE, PROT_READ | PROT_WRITE,
@@ -183,6 +181,9 @@ static int module(struct dl_phdr_info *i, size_t size, void *arg) {
     uint64_t me = (uint64_t)(uintptr_t)&weft__thread_new;
     if (me >= xlo && me < xhi) own_lo = xlo, own_hi = xhi;
     if (hi == 0) return 0;
+    if (weft__mode == WEFT_RECORD && w->index && (lo < WEFT_PLACE_LOW || hi > WEFT_PLACE_TOP))
+        weft__refuse("the dynamic loader put %s at 0x%lx and not where it was told to: weft does not know this loader",
+                     i->dlpi_name, lo);
     r.m.base = lo;
     r.m.size = hi - lo;
     int weft = notes(i, r.m.build_id);
@@ -247,13 +248,13 @@ static void map_table(void) {
 
 static void open_control(void) {
     struct weft_control *c;
-    long r = weft__raw(SYS_mmap, RT_BASE - 0x100000, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
+    long r = weft__raw(SYS_mmap, WEFT_RT_BASE - 0x100000, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
                        WEFT_CONTROL_FD, 0);
     if (r < 0 && r > -4096) weft__rt_panic("no control file: WEFT_RT is for weft record and weft replay only");
     c = (struct weft_control *)r;
     if (c->magic != WEFT_CONTROL_MAGIC) weft__rt_panic("the control file is foreign");
     if (c->mode == WEFT_REPLAY) {
-        r = weft__raw(SYS_mmap, 0x740000000000ul, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE,
+        r = weft__raw(SYS_mmap, WEFT_SCHED_BASE, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE,
                       WEFT_CONTROL_FD, 0);
         if (r < 0 && r > -4096) weft__rt_panic("cannot map the schedule");
         weft__file = (char *)r;
@@ -349,6 +350,8 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     /* The launcher's too: the last one, if it is that. */
     if (e > envp && same(e[-1], "LD_BIND_NOW=1", 14)) e[-1] = NULL;
     open_control();
+    __asm__ volatile("int3"); /* the launcher waits for this, and lets us go (src/replay/place.c) */
+    weft__place_open();
     struct weft_thread *t = weft__thread_new(1);
     t->tls = &__weft_tls;
     t->alive = 1;

@@ -438,6 +438,10 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         weft__constant_lost((uint64_t)a[0], (uint64_t)a[1]);
         weft__take(t, (void *)a[0], (size_t)a[1]);
     }
+    if (RECORD && nr == SYS_brk) {
+        uint64_t end = weft__place_brk(0);
+        if ((uint64_t)a[0] >= WEFT_PLACE_BRK && (uint64_t)a[0] < end) weft__take(t, (void *)a[0], end - (uint64_t)a[0]);
+    }
     struct {
         int64_t size, mtime;
         char path[1024];
@@ -463,7 +467,7 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         }
         weft__lock(&vm_lock);
         weft__order(t, &vm_object);
-        r = raw(nr, b);
+        r = weft__place(nr, b);
         if (nr == SYS_mmap && !failed(r) && (a[3] & MAP_SHARED) && (a[3] & MAP_ANONYMOUS) && (a[2] & PROT_WRITE))
             weft__shared_at = (uint64_t)r;
         if (nr == SYS_munmap && !failed(r) && (uint64_t)a[0] == weft__shared_at) weft__shared_at = 0;
@@ -480,7 +484,7 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
     if (!it) weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot, t->tls->clock, weft__sys_name(nr));
     int64_t was;
     __builtin_memcpy(&was, weft__gate_data(it), 8);
-    if (failed(was)) return was;
+    if (failed(was) || (nr == SYS_brk && was != a[0])) return was;
     int fd = -1;
     if (nr == SYS_mmap) {
         b[0] = was;
@@ -515,7 +519,7 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         b[3] = MREMAP_MAYMOVE | MREMAP_FIXED;
         b[4] = was;
     }
-    r = raw(nr, b);
+    r = nr == SYS_brk ? (long)weft__place_brk((uint64_t)a[0]) : raw(nr, b);
     if (fd >= 0) weft__raw(SYS_close, fd);
 done:
     if (r != was)

@@ -19,7 +19,6 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 
-#define STACK_BASE 0x600000000000ul
 #define STACK_SLOT (256ul << 20)
 #define GUARD 4096ul
 
@@ -30,7 +29,7 @@ static const char living_object;
 static uint32_t free_head, free_tail; /* slots in the order in which they became free; links in next_free */
 
 static uint64_t stack_top(uint32_t slot, size_t size) {
-    uint64_t top = STACK_BASE + (slot + 1ul) * STACK_SLOT - (64ul << 10);
+    uint64_t top = WEFT_STACKS_BASE + (slot + 1ul) * STACK_SLOT - (64ul << 10);
     uint64_t room = STACK_SLOT - (1ul << 20) - size;
     uint64_t shift = ((slot >> 4) * (1ul << 20) + (slot & 15) * (68ul << 10)) % (room ? room : 1);
     return (top - shift) & ~0xfffful;
@@ -89,8 +88,8 @@ static void *map_stack(struct weft_thread *t, size_t size) {
 
 struct weft_thread *weft__thread_of(pthread_t p) {
     uint64_t a = (uint64_t)p;
-    if (a >= STACK_BASE && a < STACK_BASE + (WEFT_MAX_SLOT + 1) * STACK_SLOT) {
-        struct weft_thread *t = weft__threads[(a - STACK_BASE) / STACK_SLOT];
+    if (a >= WEFT_STACKS_BASE && a < WEFT_STACKS_BASE + (WEFT_MAX_SLOT + 1) * STACK_SLOT) {
+        struct weft_thread *t = weft__threads[(a - WEFT_STACKS_BASE) / STACK_SLOT];
         if (t && t->pthread == a) return t;
     }
     for (uint32_t s = 1; s < weft__slots; s++)

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Where the program's mappings go. The kernel would choose, at random; here they follow the loader's, downwards from where
+ * the launcher left off (src/replay/place.c), in a range in which the kernel puts nothing by itself. So what one process
+ * has in such places (the vDSO, the log) is never in the way of a mapping that another one made. Replay needs none of this:
+ * it has the recorded addresses.
+ *
+ * `next` is only where to look first: MAP_FIXED_NOREPLACE makes sure that the place is free. Without reuse a program that
+ * maps and unmaps in turn would run through the range; so unmapping the lowest mapping takes it back, and at the end of the
+ * range it starts again from the top. */
+#define _GNU_SOURCE
+#include "alloc.h"
+#include "runtime.h"
+#include "sys.h"
+#include "sys_calls.h"
+#include <errno.h>
+#include <sys/mman.h>
+
+static uint64_t next;
+
+void weft__place_open(void) { next = weft__control->map_next; }
+
+static long map(uint64_t at, const long a[6]) {
+    long r = weft__raw6(SYS_mmap, (long)at, a[1], a[2], a[3] | MAP_FIXED_NOREPLACE, a[4], a[5]);
+    if (failed(r) || (uint64_t)r == at) return r;
+    weft__raw(SYS_munmap, r, a[1]); /* Linux before 4.17 takes it for a hint */
+    return -EEXIST;
+}
+
+/* A wish of the program may be met where none of our own ranges is. */
+static int may_be(uint64_t lo, uint64_t n) {
+    uint64_t hi = lo + n, table_end = WEFT_TABLE_ADDR + WEFT_TABLE_ENTRIES * 2;
+    if (lo & 4095 || hi <= lo) return 0;
+    return (lo >= 65536 && hi <= WEFT_TABLE_ADDR) || (lo >= table_end && hi <= WEFT_HEAP_UNITS_ADDR) ||
+           (lo >= WEFT_PLACE_LOW && hi <= WEFT_PLACE_TOP);
+}
+
+static long place_mmap(const long a[6]) {
+    uint64_t n = ((uint64_t)a[1] + 4095) & ~4095ul, step = 0;
+    if (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_32BIT) || !n || n > WEFT_PLACE_TOP - WEFT_PLACE_LOW)
+        return weft__raw6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (a[0] && may_be((uint64_t)a[0], n)) {
+        long r = map((uint64_t)a[0], a);
+        if (r != -EEXIST) return r;
+    }
+    for (int turns = 0; turns < 2;) {
+        uint64_t at = weft_place_below(next - step, n);
+        if (at < WEFT_PLACE_LOW || at > next) {
+            next = WEFT_PLACE_TOP;
+            step = 0;
+            turns++;
+            continue;
+        }
+        long r = map(at, a);
+        if (!failed(r)) next = at;
+        if (r != -EEXIST) return r;
+        step = step ? step * 2 : n;
+    }
+    return -ENOMEM;
+}
+
+static long place_mremap(const long a[6]) {
+    long flags = a[3], r;
+    if (!(flags & MREMAP_MAYMOVE) || flags & ~MREMAP_MAYMOVE) return weft__raw6(SYS_mremap, a[0], a[1], a[2], flags, a[4], 0);
+    r = weft__raw6(SYS_mremap, a[0], a[1], a[2], 0, 0, 0);
+    if (!failed(r)) return r;
+    long room[6] = {0, a[2], PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0};
+    long to = place_mmap(room);
+    if (failed(to)) return to;
+    r = weft__raw6(SYS_mremap, a[0], a[1], a[2], MREMAP_MAYMOVE | MREMAP_FIXED, to, 0);
+    if (failed(r)) weft__raw(SYS_munmap, to, a[2]);
+    return r;
+}
+
+long weft__place(long nr, const long a[6]) {
+    switch (nr) {
+    case SYS_mmap: return place_mmap(a);
+    case SYS_mremap: return place_mremap(a);
+    case SYS_brk: return (long)weft__place_brk((uint64_t)a[0]);
+    default: break;
+    }
+    long r = weft__raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (nr == SYS_munmap && !failed(r) && (uint64_t)a[0] == next) next = (next + (uint64_t)a[1] + 4095) & ~4095ul;
+    return r;
+}
+
+uint64_t weft__place_brk(uint64_t to) {
+    static uint64_t now = WEFT_PLACE_BRK;
+    if (to < WEFT_PLACE_BRK || to > WEFT_PLACE_BRK_END) return now;
+    uint64_t is = (now + 4095) & ~4095ul, want = (to + 4095) & ~4095ul;
+    if (want > is) {
+        long r = weft__raw(SYS_mmap, is, want - is, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (r != (long)is) return now;
+    }
+    if (want < is) weft__raw(SYS_munmap, want, is - want);
+    return now = to;
+}
