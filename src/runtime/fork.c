@@ -18,6 +18,7 @@
 #include "sys_calls.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 static uint32_t forks; /* of this process */
@@ -91,7 +92,7 @@ WEFT_HIDDEN long weft__fork_rt(void) {
         weft__heap_fork(0);
         return r < 0 ? -(long)*weft__real.__errno_location() : r;
     }
-    uint64_t all = ~0ul, mask;
+    uint64_t all = ~(1ul << (SIGSYS - 1)), mask; /* libc may be trapped (filter.c) */
     uint32_t part;
     int64_t pid;
     if (RECORD) {

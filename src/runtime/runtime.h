@@ -176,6 +176,7 @@ extern WEFT_API __thread struct weft_tls __weft_tls __attribute__((tls_model("in
 struct weft_thread *weft__thread_new(uint32_t slot);
 char *weft__slot_map(uint32_t slot);  /* the slot's memory */
 void *weft__slot_heap(uint32_t slot); /* and the place of its heap structure in it */
+extern WEFT_HIDDEN uint64_t weft__program_at; /* where the executable begins */
 int weft__in_weft_code(uint64_t ip); /* ip lies in a module built with weft */
 int weft__constant(const void *p);   /* p lies in such a module's read-only memory, for which nobody needs to wait */
 void weft__constant_lost(uint64_t lo, uint64_t n);

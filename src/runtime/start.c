@@ -94,6 +94,7 @@ static struct {
 } weft_code[MODULES_MAX];
 static int weft_codes;
 static uint64_t own_lo, own_hi;
+uint64_t weft__program_at;
 
 int weft__in_weft_code(uint64_t ip) {
     for (int i = 0; i < __atomic_load_n(&weft_codes, __ATOMIC_ACQUIRE); i++)
@@ -203,6 +204,7 @@ static int module(struct dl_phdr_info *i, size_t size, void *arg) {
     const char *path = i->dlpi_name;
     char exe[4096];
     if (w->index == 0) {
+        weft__program_at = lo;
         long n = weft__raw(SYS_readlink, "/proc/self/exe", exe, sizeof exe - 1);
         if (n > 0) {
             exe[n] = 0;

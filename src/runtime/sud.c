@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Syscall User Dispatch: the net under the wrappers. Every system call that is not made from the runtime's own text raises
  * SIGSYS, which is handled on a stack of the runtime's own; the call is done by weft__sys and its result put in rax. It is
- * off in a new thread until turned on, and SIGSYS must never be blocked: weft__sys_sigprocmask sees to that. */
+ * off in a new thread until turned on, and SIGSYS must never be blocked: weft__sys_sigprocmask sees to that. Where the kernel
+ * does not have it, a seccomp filter does the same (filter.c). */
 #define _GNU_SOURCE
 #include "runtime.h"
 #include "sys.h"
@@ -15,6 +16,8 @@ void weft__restorer(void);
 void weft__own_text(uint64_t *lo, uint64_t *hi);
 void weft__trap_deliver(void);
 void weft__cancel_exit(void);
+void weft__filter_open(uint64_t lo, uint64_t hi);
+void weft__filter_pass(void *context);
 long weft__sys_trapped(struct weft_thread *t, long nr, const long a[6], uint64_t ip);
 
 struct kernel_sigaction {
@@ -36,6 +39,10 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx) {
     struct weft_thread *t = weft__self();
     long a[6] = {g[REG_RDI], g[REG_RSI], g[REG_RDX], g[REG_R10], g[REG_R8], g[REG_R9]};
     struct weft_tls *s = &__weft_tls;
+    if (unlikely(!s->selector)) {
+        weft__filter_pass(ctx);
+        return;
+    }
     s->depth++;
     s->selector = 0;
     s->saved[0] = (uint64_t)g[REG_RSP];
@@ -82,8 +89,11 @@ void weft__sud_thread(struct weft_thread *t) {
 }
 
 void weft__sud_again(struct weft_thread *t) {
+    static int filtered; /* for good, in new threads and forked processes too */
     uint64_t lo, hi;
+    if (filtered) return;
     weft__own_text(&lo, &hi);
-    long r = weft__raw(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, 1, lo, hi - lo, &t->tls->selector);
-    if (r) weft__refuse("this kernel has no Syscall User Dispatch (Linux 5.11 or later is needed)");
+    if (weft__raw(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, 1, lo, hi - lo, &t->tls->selector) == 0) return;
+    filtered = 1;
+    weft__filter_open(lo, hi);
 }

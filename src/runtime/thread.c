@@ -202,9 +202,16 @@ out:
 }
 WEFT_WRAP(pthread_create, weft__pthread_create);
 
-/* First thing in the new thread, on its runtime stack. */
+/* First thing in the new thread, on its runtime stack. Where libc's first system calls were trapped (filter.c), a signal's
+ * frame was on the program's stack. */
+#define FRAME (16ul << 10)
 WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
     struct weft_tls *s = &__weft_tls;
+    uint64_t sp = s->saved[0], lo = (uint64_t)(uintptr_t)t->stack_map;
+    if (sp > lo && sp - lo < t->stack_size) {
+        uint64_t n = sp - lo < FRAME ? sp - lo : FRAME;
+        weft__zero((char *)sp - n, n);
+    }
     t->tid = (int)weft__raw(SYS_gettid);
     s->clock = t->last_clock;
     __atomic_store_n(&t->tls, s, __ATOMIC_RELEASE);
