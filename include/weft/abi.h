@@ -18,7 +18,8 @@
 #define WEFT_NOBODY 0
 #define WEFT_SPLIT 0xffff
 #define WEFT_SHARED 0xfffe
-#define WEFT_MAX_SLOT 0xfffd
+#define WEFT_COMMON 0xfffd /* memory that processes share: every access of it is looked at (shm.c) */
+#define WEFT_MAX_SLOT 0xfffc
 
 /* ---- the address space --------------------------------------------------------------------------------------------
  * Everything in a recorded process has a place that does not depend on the kernel's random choices: src/replay/place.c puts
@@ -69,6 +70,7 @@ struct weft_tls {
     void *rt_sp;       /* 24: top of the runtime's stack for this thread; NULL before the thread is known */
     void *self;        /* 32: struct weft_thread * */
     uint64_t saved[11];/* 40: scratch of the stubs */
+    uint64_t operand[4];/* 128: of an atomic that misses: value, expected value; each two words */
 };
 #define WEFT_TLS_CLOCK 0
 #define WEFT_TLS_LIMIT 8
@@ -79,7 +81,8 @@ struct weft_tls {
 #define WEFT_TLS_RT_SP 24
 #define WEFT_TLS_SELF 32
 #define WEFT_TLS_SAVED 40
-#define WEFT_TLS_SIZE 128
+#define WEFT_TLS_OPERAND 128
+#define WEFT_TLS_SIZE 160
 _Static_assert(offsetof(struct weft_tls, clock) == WEFT_TLS_CLOCK, "tls");
 _Static_assert(offsetof(struct weft_tls, limit) == WEFT_TLS_LIMIT, "tls");
 _Static_assert(offsetof(struct weft_tls, me) == WEFT_TLS_ME, "tls");
@@ -89,6 +92,7 @@ _Static_assert(offsetof(struct weft_tls, depth) == WEFT_TLS_DEPTH, "tls");
 _Static_assert(offsetof(struct weft_tls, rt_sp) == WEFT_TLS_RT_SP, "tls");
 _Static_assert(offsetof(struct weft_tls, self) == WEFT_TLS_SELF, "tls");
 _Static_assert(offsetof(struct weft_tls, saved) == WEFT_TLS_SAVED, "tls");
+_Static_assert(offsetof(struct weft_tls, operand) == WEFT_TLS_OPERAND, "tls");
 _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
 
 /* ---- entries from instrumented code -------------------------------------------------------------------------------
@@ -102,14 +106,35 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  *   __weft_miss         saved[9]: address; saved[10]: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
  *                       A read of a line that saved[3] lists as shared by this thread goes on at once.
  *                       When it returns, the access may be done; what it had to lock is released at the thread's next
- *                       tick or miss.
+ *                       tick or miss. Of an atomic, `operand` has the operands.
  *   __weft_verify       rdi: address; rsi: WEFT_ACC_* | size; after the access, in verify builds only
  *   __weft_come_in      an address-taken function was entered while outside
  *   __weft_go_out       and is left again
  */
-#define WEFT_ACC_SIZE 0x00ffffffu
+#define WEFT_ACC_SIZE 0x0000ffffu
+#define WEFT_ACC_OP_SHIFT 16 /* enum weft_atomic, of an atomic */
+#define WEFT_ACC_OP 0x00ff0000u
 #define WEFT_ACC_WRITE 0x01000000u
 #define WEFT_ACC_ATOMIC 0x02000000u
+#define WEFT_ACC_PARTIAL 0x04000000u /* a write that may leave some bytes as they are, and may read them */
+
+enum weft_atomic {
+    WEFT_AT_UNKNOWN = 0, /* inline assembly, floating point */
+    WEFT_AT_LOAD,
+    WEFT_AT_STORE,
+    WEFT_AT_CAS,
+    WEFT_AT_XCHG,
+    WEFT_AT_ADD,
+    WEFT_AT_SUB,
+    WEFT_AT_AND,
+    WEFT_AT_NAND,
+    WEFT_AT_OR,
+    WEFT_AT_XOR,
+    WEFT_AT_MAX,
+    WEFT_AT_MIN,
+    WEFT_AT_UMAX,
+    WEFT_AT_UMIN,
+};
 
 /* __weft_serial_begin, __weft_serial_end: calls with the same object are ordered among each other. Small numbers stand for
  * groups of libc functions with a common state (hidden_state in the pass); this one the runtime itself uses too. */
@@ -190,6 +215,7 @@ enum weft_sched_kind {
     WEFT_S_REACHED = 2, /* at (tick, site): set flag a on arrival, after the first `size` WAITs there */
     WEFT_S_DONE = 3,    /* at (tick, site): set flag a when the access or operation is done */
     WEFT_S_INPUT = 4,   /* item kind WEFT_ITEM_*: see `item`, `op`, data */
+    WEFT_S_MEMORY = 5,  /* at (tick, site), after the WAITs: memory changes; data: u64 address, then the bytes */
 };
 
 struct weft_sched_item {

@@ -10,7 +10,7 @@
 #include <x86intrin.h>
 
 // CHECK-LABEL: @add(
-// CHECK: __weft_miss{{.*}}(ptr %p, i32 16777220)
+// CHECK: __weft_miss{{.*}}(ptr %p, i32 50331652)
 // CHECK: call void asm sideeffect "", "~{memory}"()
 // CHECK-NEXT: asm sideeffect "lock; xaddl
 uint32_t add(uint32_t *p, uint32_t x) {

@@ -8,6 +8,7 @@
  *
  * This file only looks; the rewriter acts. cpuid counts as harmless: its results belong to the machine. A system call made
  * by hand is caught by the runtime when it happens. */
+#define _GNU_SOURCE
 #include "rewrite.h"
 #include <ctype.h>
 #include <llvm-c/Target.h>
@@ -177,5 +178,6 @@ void weft__asm_look(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef call)
         quiet = quiet && harmless(&s);
     }
     if (a->input) a->input = tsc(a, text, n);
+    a->locked = memmem(text, n, "lock", 4) || memmem(text, n, "xchg", 4);
     a->opaque = a->clobbers && !a->count && !quiet;
 }

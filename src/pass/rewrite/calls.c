@@ -317,19 +317,23 @@ static void asm_inst(struct weft_rw *r, LLVMValueRef i) {
             objects |= weft__facts_access(r->f, i, (int)k) == WEFT_WHY_ORDERED;
     if (!n && !objects) return;
     if (n == 1 && !objects && a.operand[0].size) {
-        weft__rw_check_any(r, i, a.operand[0].pointer, a.operand[0].size, 1, a.operand[0].write ? WEFT_ACC_WRITE : 0);
-        if (LLVMIsACallInst(i)) weft__rw_verify(r, i, a.operand[0].pointer, a.operand[0].size, a.operand[0].write ? WEFT_ACC_WRITE : 0);
+        uint32_t flags = !a.operand[0].write ? 0 : a.locked ? WEFT_ACC_WRITE | WEFT_ACC_ATOMIC : WEFT_ACC_WRITE | WEFT_ACC_PARTIAL;
+        weft__rw_check_any(r, i, a.operand[0].pointer, a.operand[0].size, 1, flags);
+        if (LLVMIsACallInst(i)) weft__rw_verify(r, i, a.operand[0].pointer, a.operand[0].size, flags);
         return;
     }
     weft__rw_group_begin(r, i);
     for (k = 0; k < n; k++)
         if (a.operand[k].size)
-            weft__rw_group_range(r, a.operand[k].pointer, weft__rw_i64c(r, a.operand[k].size), a.operand[k].write);
+            weft__rw_group_range(r, a.operand[k].pointer, weft__rw_i64c(r, a.operand[k].size), a.operand[k].write && a.locked ? 2 : a.operand[k].write);
         else
             weft__rw_group_object(r, a.operand[k].pointer);
     if (objects)
         for (k = 0; k < LLVMGetNumArgOperands(i); k++)
-            if (weft__facts_access(r->f, i, (int)k) == WEFT_WHY_ORDERED) weft__rw_group_object(r, LLVMGetOperand(i, k));
+            if (weft__facts_access(r->f, i, (int)k) == WEFT_WHY_ORDERED) {
+                weft__rw_group_object(r, LLVMGetOperand(i, k));
+                if (a.locked) weft__rw_group_range(r, LLVMGetOperand(i, k), weft__rw_i64c(r, 1), 2);
+            }
     weft__rw_group_end(r);
 }
 
@@ -356,7 +360,7 @@ static void intrinsic(struct weft_rw *r, LLVMValueRef i, const char *name) {
         unsigned arg = (unsigned)store;
         LLVMTypeRef t = store ? LLVMTypeOf(LLVMGetOperand(i, 0)) : LLVMTypeOf(i);
         if (weft__facts_access(r->f, i, (int)arg) == WEFT_WHY_ORDERED)
-            weft__rw_check_any(r, i, LLVMGetOperand(i, arg), weft__rw_size_of(r, t), 1, store ? WEFT_ACC_WRITE : 0);
+            weft__rw_check_any(r, i, LLVMGetOperand(i, arg), weft__rw_size_of(r, t), 1, store ? WEFT_ACC_WRITE | WEFT_ACC_PARTIAL : 0);
         return;
     }
     int scatter = !strncmp(name, "llvm.masked.scatter", 19);

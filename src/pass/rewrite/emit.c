@@ -94,6 +94,22 @@ static LLVMValueRef entry_of(struct weft_rw *r, LLVMValueRef p_int) {
     return weft__rw_load(r, r->i16, LLVMBuildIntToPtr(r->b, t, r->ptr, ""), 2);
 }
 
+/* What an atomic works with, for a runtime that has to do it too (shm.c): from the registers, where they are anyway. */
+static void operands(struct weft_rw *r, uint64_t n) {
+    int cas = LLVMIsAAtomicCmpXchgInst(r->atomic) != NULL;
+    LLVMTypeRef t = LLVMIntTypeInContext(r->c, (unsigned)n * 8);
+    for (int k = 0; k <= cas; k++) {
+        LLVMValueRef v = LLVMGetOperand(r->atomic, (unsigned)(cas ? 2 - k : 1));
+        LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(v));
+        v = kind == LLVMPointerTypeKind ? LLVMBuildPtrToInt(r->b, v, t, "") : kind == LLVMIntegerTypeKind ? v : LLVMBuildBitCast(r->b, v, t, "");
+        for (uint64_t w = 0; w < n; w += 8) {
+            LLVMValueRef x = w ? LLVMBuildLShr(r->b, v, LLVMConstInt(LLVMTypeOf(v), 64, 0), "") : v;
+            x = n > 8 ? LLVMBuildTrunc(r->b, x, r->i64, "") : n < 8 ? LLVMBuildZExt(r->b, x, r->i64, "") : x;
+            LLVMSetAlignment(LLVMBuildStore(r->b, x, weft__rw_tls_word(r, WEFT_TLS_OPERAND + 16 * (uint64_t)k + w)), 8);
+        }
+    }
+}
+
 void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
     weft__rw_at(r, before);
     LLVMValueRef pi = LLVMBuildPtrToInt(r->b, p, r->i64, "");
@@ -106,6 +122,7 @@ void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint
     LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, bad, LLVMConstInt(r->i32, 0, 0), ""), before);
     weft__rw_at(r, cold);
     LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
+    if (r->atomic) operands(r, n);
     LLVMValueRef a[2] = {p, LLVMConstInt(r->i32, n | flags, 0)};
     LLVMTypeRef in[2] = {r->ptr, r->i32};
     LLVMBuildCall2(r->b, LLVMFunctionType(r->vd, in, 2, 0), r->miss, a, 2, "");

@@ -14,6 +14,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint32_t atomic_op(LLVMValueRef i) {
+    if (LLVMIsAAtomicCmpXchgInst(i)) return WEFT_AT_CAS;
+    switch (LLVMGetAtomicRMWBinOp(i)) {
+    case LLVMAtomicRMWBinOpXchg: return WEFT_AT_XCHG;
+    case LLVMAtomicRMWBinOpAdd: return WEFT_AT_ADD;
+    case LLVMAtomicRMWBinOpSub: return WEFT_AT_SUB;
+    case LLVMAtomicRMWBinOpAnd: return WEFT_AT_AND;
+    case LLVMAtomicRMWBinOpNand: return WEFT_AT_NAND;
+    case LLVMAtomicRMWBinOpOr: return WEFT_AT_OR;
+    case LLVMAtomicRMWBinOpXor: return WEFT_AT_XOR;
+    case LLVMAtomicRMWBinOpMax: return WEFT_AT_MAX;
+    case LLVMAtomicRMWBinOpMin: return WEFT_AT_MIN;
+    case LLVMAtomicRMWBinOpUMax: return WEFT_AT_UMAX;
+    case LLVMAtomicRMWBinOpUMin: return WEFT_AT_UMIN;
+    default: return WEFT_AT_UNKNOWN;
+    }
+}
+
 static void access_inst(struct weft_rw *r, LLVMValueRef i) {
     LLVMValueRef p;
     uint64_t n;
@@ -36,19 +54,23 @@ static void access_inst(struct weft_rw *r, LLVMValueRef i) {
         p = LLVMGetOperand(i, 0);
         n = weft__rw_size_of(r, LLVMTypeOf(LLVMGetOperand(i, 1)));
         al = LLVMGetAlignment(i);
-        flags = WEFT_ACC_WRITE | WEFT_ACC_ATOMIC;
+        flags = WEFT_ACC_WRITE | WEFT_ACC_ATOMIC | atomic_op(i) << WEFT_ACC_OP_SHIFT;
+        r->atomic = i;
         break;
     case LLVMVAArg:
         p = LLVMGetOperand(i, 0);
         n = 24; /* the va_list */
         al = 8;
-        flags = WEFT_ACC_WRITE;
+        flags = WEFT_ACC_WRITE | WEFT_ACC_PARTIAL;
         break;
     default: return;
     }
-    if (!n) return;
-    if (LLVMGetPointerAddressSpace(LLVMTypeOf(p))) return; /* fs:, gs: relative: thread-local by nature */
-    weft__rw_check_any(r, i, p, n, al, flags);
+    if (!flags && n == 16 && LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic)
+        flags = WEFT_ACC_ATOMIC | WEFT_AT_LOAD << WEFT_ACC_OP_SHIFT; /* smaller ones are of one piece anyway */
+    if (n && !LLVMGetPointerAddressSpace(LLVMTypeOf(p))) /* fs:, gs: relative: thread-local by nature */
+        weft__rw_check_any(r, i, p, n, al, flags);
+    r->atomic = NULL;
+    if (!n || LLVMGetPointerAddressSpace(LLVMTypeOf(p))) return;
     if ((flags & WEFT_ACC_WRITE) && LLVMGetMetadata(i, LLVMGetMDKindIDInContext(r->c, "nontemporal", 11))) {
         /* Such a store may be seen after later ones, the release of its word among them: not across a fence. */
         LLVMPositionBuilderBefore(r->b, LLVMGetNextInstruction(i));

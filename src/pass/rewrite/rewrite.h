@@ -19,6 +19,7 @@ struct weft_rw {
     LLVMTypeRef cold_t, cold2_t;
     LLVMValueRef tick_cold, tick_spin, come_in, go_out, miss, verify, barrier;
     int unwinds; /* the function has a serialized invoke */
+    LLVMValueRef atomic; /* the access that is being checked; NULL: it is none */
 };
 
 /* ---- emit.c: checks, ticks and takes as code ------------------------------------------------------------------- */
@@ -83,6 +84,7 @@ struct weft_asm {
     int clobbers; /* "memory" */
     int pointers; /* there are pointers in registers */
     int opaque;   /* may touch memory that no operand names */
+    int locked;   /* an atomic operation */
     enum weft_asm_input input;
     char outputs[128]; /* constraints of outputs in registers, each followed by a comma */
     char tsc[4];       /* what each of them gets of the counter: l(ow word), h(igh word), p(rocessor), w(hole) */
