@@ -115,7 +115,8 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
     X(NOTE, 11, "op: 0; text for people")                                                                              \
     X(LOST, 12, "op: errno (EFBIG: the largest size allowed); nothing of this thread is known from here on")           \
     X(SIGNAL, 13, "op: signal; siginfo bytes: an asynchronous signal is delivered at this tick")                       \
-    X(EDGE_STEP, 14, "comes after a position was reached and its first edges were satisfied")
+    X(EDGE_STEP, 14, "comes after a position was reached and its first edges were satisfied")                            \
+    X(MEMORY, 15, "op: site; u64 address, then bytes: what another process had put there when this thread accessed it")
 
 enum weft_item_kind {
 #define WEFT_X(name, code, text) WEFT_ITEM_##name = code,

@@ -58,6 +58,7 @@ WEFT_HIDDEN void weft__enter_miss(uint64_t p, uint64_t acc, uint64_t site) {
 WEFT_HIDDEN void weft__enter_come_in(void) {
     struct weft_thread *t = known();
     if (t && t->tls->outside) weft__inside(t);
+    if (t && unlikely(weft__shm_any)) weft__shm_foreign(t);
 }
 WEFT_HIDDEN void weft__enter_go_out(void) {
     struct weft_thread *t = known();

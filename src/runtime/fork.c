@@ -73,6 +73,7 @@ static void child(struct weft_thread *t, uint32_t part) {
         weft__log_item(t, WEFT_ITEM_START, 0, NULL, 0, NULL, 0);
     } else {
         map_part(part);
+        weft__shm_forked();
         weft__gate_forked(t);
         if (!weft__gate_input(t, WEFT_ITEM_START, 0))
             weft__diverged("a process is forked at tick %lu of thread %u, but its trace does not begin there", t->tls->clock, t->slot);
@@ -96,8 +97,6 @@ WEFT_HIDDEN long weft__fork_rt(void) {
     uint32_t part;
     int64_t pid;
     if (RECORD) {
-        if (weft__shared_at)
-            weft__refuse("fork: the process would share memory with its parent (mmap with MAP_SHARED, at 0x%lx), which cannot be recorded yet", weft__shared_at);
         weft__outside(t);
         weft__real._IO_list_lock();
         weft__lock(&forks_lock);
@@ -105,6 +104,7 @@ WEFT_HIDDEN long weft__fork_rt(void) {
         part = ++forks;
         weft__raw(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &mask, 8);
         weft__rec_stop(t);
+        weft__shm_fork(t);
         pid = weft__real.fork();
         if (pid < 0) pid = -(int64_t)*weft__real.__errno_location();
         if (pid) {
@@ -120,6 +120,7 @@ WEFT_HIDDEN long weft__fork_rt(void) {
         __builtin_memcpy(&pid, weft__gate_data(it), 8);
         __builtin_memcpy(&part, (const char *)weft__gate_data(it) + 8, 4);
         weft__raw(SYS_rt_sigprocmask, 2, &all, &mask, 8);
+        weft__shm_fork(t);
         if (!failed(pid)) {
             long r = weft__real.fork();
             if (r < 0) weft__diverged("thread %u at tick %lu: fork fails here (error %d)", t->slot, t->tls->clock, *weft__real.__errno_location());

@@ -4,8 +4,8 @@
  * The launcher has laid each thread's items flat and sorted by tick (struct weft_sched). The clock's limit is the tick of
  * the next item. In that tick the id is poisoned, so every check comes here and sites are compared; a thread meets a site
  * at most once in a tick, so matching by site is exact. What is due at a position: REACHED flags are set, then WAITs are
- * waited for, then the access or operation happens; DONE flags are set at the thread's next miss or tick, when it has
- * surely happened. An item whose tick goes by without having been met is a divergence.
+ * waited for, and what other processes wrote is put into memory (in the order of the stream), then the access or operation
+ * happens; DONE flags are set at the thread's next miss or tick, when it has surely happened. An item whose tick goes by without having been met is a divergence.
  *
  * Flags are futex words: 0 not yet, 1 set, 2 not yet and somebody sleeps. */
 #include "runtime.h"
@@ -156,8 +156,13 @@ static void at(struct weft_thread *t, uint64_t site) {
     int done = 0;
     struct weft_sched_item *i;
     uint32_t step = 0;
-    /* The waits in their order; before each, the flags that are due after those before it. */
+    /* The waits in their order; before each, what other processes wrote and the flags that are due after those before it. */
     for (struct weft_sched_item *w = t->items;; w++) {
+        for (i = w; i < t->items_end && i->tick == now && !(i->site == site && i->kind == WEFT_S_WAIT); i++)
+            if (i->kind == WEFT_S_MEMORY && i->site == site) {
+                weft__shm_apply(weft__gate_data(i), i->size);
+                i->kind = 0;
+            }
         for (i = t->items; i < t->items_end && i->tick == now; i++) {
             if (i->site != site) continue;
             if (i->kind == WEFT_S_REACHED && i->size <= step) {
@@ -185,7 +190,7 @@ static int anything_left(struct weft_thread *t) {
 }
 
 static const char *missed_name(const struct weft_sched_item *i) {
-    return i->kind == WEFT_S_INPUT ? "an input" : i->kind == WEFT_S_WAIT ? "an access that waited" : "an access that others waited for";
+    return i->kind == WEFT_S_INPUT ? "an input" : i->kind == WEFT_S_MEMORY ? "an access of what another process wrote" : i->kind == WEFT_S_WAIT ? "an access that waited" : "an access that others waited for";
 }
 
 /* Drop the items of past ticks: all must have been met. */

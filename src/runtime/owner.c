@@ -33,6 +33,9 @@
  * all eight words with where the owner stood ("reached": its own access there is still to come); joining (taking a SPLIT line whole) comes after
  * the last access of each word. An edge that follows from what the thread has seen already is not logged.
  *
+ * Lines of memory that processes share are COMMON (shm.c): no thread owns them, and all accesses of them are ordered by one
+ * lock, which is held like a stripe and comes after all stripes.
+ *
  * Words of lines 4 GiB apart share stripes as the lines share an entry: stripes are chosen by the low 32 bits. */
 #include "runtime.h"
 #include "sys.h"
@@ -146,6 +149,7 @@ static void stripe_mark(struct weft_thread *t, uint64_t site, struct stripe *s, 
 void weft__rec_release(struct weft_thread *t) {
     for (uint32_t i = 0; i < t->nheld; i++) stripe_unlock(&stripes[t->held[i]]);
     t->nheld = 0;
+    if (unlikely(t->common)) weft__shm_release(t);
 }
 
 /* ---- heat: what is quarrelled over. Heuristics only; racing updates are harmless. -----------------------------------
@@ -639,9 +643,10 @@ static int close_shared(struct weft_thread *t, uint32_t line, uint64_t site, int
  * others meanwhile: it had to wait for an answer, or gave some. */
 static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int write) {
     int waited = 0, answered = 0, odds = EPISODES, wish = -1;
+    if (unlikely(t->common)) waited = weft__shm_drop(t);
     for (;;) {
         uint16_t o = __atomic_load_n(&TABLE[line], __ATOMIC_ACQUIRE);
-        if (o == t->slot || o == WEFT_SPLIT) return waited;
+        if (o == t->slot || o == WEFT_SPLIT || o == WEFT_COMMON) return waited;
         if (o == WEFT_NOBODY) {
             if (claim(t, line)) return waited;
             continue;
@@ -723,7 +728,11 @@ static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t si
                 t->held[j] = s;
             }
         }
-        if (!ok) continue;
+        if (!ok) {
+            /* Perhaps it was mapped again meanwhile. */
+            if (unlikely(weft__shm_any) && weft__shm_miss(t, p, n | WEFT_ACC_WRITE | WEFT_ACC_PARTIAL, site)) return;
+            continue;
+        }
         if (!k) return;
         for (uint32_t i = 0; i < k; i++) stripe_lock(&stripes[t->held[i]]);
         t->nheld = k;
@@ -774,6 +783,7 @@ void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t si
     t->misses++;
     uint32_t n = acc & WEFT_ACC_SIZE;
     int write = (acc & WEFT_ACC_WRITE) != 0;
+    if (unlikely(weft__shm_any) && weft__shm_miss(t, p, acc, site)) return;
     if (n <= 2 * WEFT_LINE)
         own_small(t, p, n ? n : 1, site, write);
     else
@@ -783,16 +793,22 @@ void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t si
 /* Take a whole range; SPLIT lines are joined. Returns 1 if the thread waited or answered on the way: what it held before
  * may be gone, and the caller asks again until a whole pass gives 0. */
 int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write) {
-    int waited = 0;
+    int waited = 0, common = 0;
     if (!n) return 0;
     uint64_t first = p >> WEFT_LINE_SHIFT, last = (p + n - 1) >> WEFT_LINE_SHIFT;
     for (uint64_t l = first; l <= last; l++) {
         uint32_t line = (uint32_t)(l & (WEFT_TABLE_ENTRIES - 1));
-        while (!has(t, line, __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED), write)) {
+        uint16_t o;
+        while (!has(t, line, o = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED), write)) {
+            if (unlikely(o == WEFT_COMMON)) {
+                common = 1;
+                break;
+            }
             waited |= acquire(t, line, site, write);
             if (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == WEFT_SPLIT) join(t, line, site);
         }
     }
+    if (unlikely(common) && !waited) weft__shm_take(t, p, n, site, write);
     return waited;
 }
 
@@ -909,6 +925,8 @@ void weft__rec_forked(struct weft_thread *t) {
     t->tenure = 0;
     t->quarrels = 0;
     weft__zero(t->seen, (WEFT_MAX_SLOT + 2) * sizeof *t->seen);
+    t->common = 0;
+    weft__shm_forked();
     rearm(t, 0);
 }
 

@@ -9,8 +9,9 @@
  *     the program's stack sees the same bytes in both, below the stack pointer too.
  *  3. No libc in here but through `weft__real` (real functions, resolved once) and in lc_*.c. No malloc, no stdio, no
  *     vector registers (-mgeneral-regs-only): the stubs save only general registers.
- *  4. Lock order: thread locks by slot number; then the stripe locks by index; then the vm lock; then the log lock. While a
- *     stripe is held nothing waits for another thread's answer.
+ *  4. Lock order: thread locks by slot number; then the stripe locks by index; then the vm lock; then the log lock. The lock
+ *     of common memory (shm.c) comes after the vm lock, and before the thread's own. While it or a stripe is held nothing
+ *     waits for another thread's answer.
  *  5. Record and replay share the entry points; the mode is fixed at start.
  *  6. Atomics are the __atomic builtins with the order spelled out; a comment says what each pairs with. */
 #ifndef WEFT_RUNTIME_H
@@ -75,6 +76,9 @@ enum weft_wish {
     WEFT_SHARE = 1, /* to read the line, together with its owner */
     WEFT_DROP = 2,  /* that the other one no longer reads the line */
 };
+
+/* Who maps memory: libc itself, or who called its mmap or shmat. */
+enum weft_maps { WEFT_MAPS_LIBC = 0, WEFT_MAPS_OWN, WEFT_MAPS_FOREIGN };
 
 struct weft_range {
     const void *p;
@@ -160,6 +164,16 @@ struct weft_thread {
     int ends_process;             /* the last thread: continues in exit(0) */
     uint32_t stop_age;           /* the last fork that it comes after (owner.c) */
     uint32_t serials;             /* serialized calls it is in (take.c) */
+    /* Memory that processes share (shm.c). */
+    int common;                   /* has its lock, */
+    uint64_t common_site;         /* since this site */
+    int common_skip;              /* takes leave it alone */
+    uint64_t common_at;           /* a store that is being done there, */
+    uint32_t common_n;            /* and its size; 0: none */
+    struct weft_range *stores;    /* ranges there that are being written, perhaps */
+    uint32_t nstores, stores_room;
+    int maps;                     /* enum weft_maps */
+    const void *blocked_on;       /* the lock or the like that it waits for, outside */
 };
 
 /* ---- start.c */
@@ -222,6 +236,47 @@ void weft__rec_go(struct weft_thread *t);   /* until this */
 void weft__rec_forked(struct weft_thread *t);
 void weft__rec_after_fork(struct weft_thread *t);
 void weft__rec_begin(struct weft_thread *t);
+
+/* ---- shm.c: memory that processes share */
+struct weft_region {
+    uint64_t start, size;
+    unsigned char *back;   /* record: the memory itself; NULL: nobody shares it yet */
+    unsigned char *shadow; /* record: what the front and the back last agreed on */
+    unsigned char *sound;  /* record: a byte for each page, 1: there is something behind it; NULL: behind all */
+    uint64_t segment;      /* where the System V segment that it belongs to was attached; 0: none */
+    int prot;              /* of the front */
+    int writable;          /* the back is */
+    int common;            /* other processes may have it */
+    int foreign;           /* mapped by code that was not built with weft */
+};
+struct weft_shm_file {
+    uint64_t dev, ino;
+};
+extern WEFT_HIDDEN int weft__shm_any;     /* record: there are, or were, lines whose entry is WEFT_COMMON */
+extern WEFT_HIDDEN int weft__shm_regions; /* shared mappings */
+int weft__shm_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site); /* 0: none of it is common */
+void weft__shm_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write);
+void weft__shm_hold(struct weft_thread *t, uint64_t site);
+int weft__shm_drop(struct weft_thread *t);        /* before a wait; 1 */
+void weft__shm_release(struct weft_thread *t);    /* the access is done */
+void weft__shm_apply(const void *data, size_t n); /* replay */
+void *weft__shm_real(const void *o, int *common); /* where an object is for all processes; common: it is in shared memory */
+int weft__shm_touches(uint64_t p, uint64_t n);
+size_t weft__shm_rest(const void *p, size_t most); /* record: shared bytes from p on; 0: it is not shared */
+__attribute__((noreturn)) void weft__shm_refuse_foreign(void);
+int weft__shm_file_written(const struct weft_shm_file *f);
+void weft__shm_file_write(const struct weft_shm_file *f);
+long weft__shm_file(const long a[6], int writable, struct weft_region *r);
+void weft__shm_add(struct weft_thread *t, const struct weft_region *r);
+int weft__shm_denies(const long a[6]);
+int weft__shm_changed(struct weft_thread *t, long nr, const long a[6], long r, struct weft_region *moved);
+int weft__shm_advise(const long a[6], long *r);
+long weft__shm_sync(const long a[6]);
+long weft__shm_attach(const long a[6], struct weft_region *r);
+long weft__shm_detach(struct weft_thread *t, uint64_t p);
+void weft__shm_foreign(struct weft_thread *t); /* record: code that was not built with weft returns */
+void weft__shm_fork(struct weft_thread *t);
+void weft__shm_forked(void);
 
 /* ---- gate.c: replay */
 void weft__gate_open(struct weft_thread *t);

@@ -10,6 +10,9 @@
  * the mutex back. So in replay signals do nothing and waits do not wait. Barriers likewise: the chain says that everybody
  * leaves after the last one came.
  *
+ * An object in memory that processes share is used where all of them see it, at the back (weft__shm_real), and only in
+ * record: in replay the other processes are not there, and order and results are known.
+ *
  * Objects are ordered by address; those that live in memory which is freed and used again share a chain, which is
  * harmless. The bytes of the objects are libc's; the program's own accesses to them are checked as any other. */
 #define _GNU_SOURCE
@@ -34,6 +37,13 @@
         return r;                                                                                                      \
     } while (0)
 #define RECORD (weft__mode == WEFT_RECORD)
+/* `real`: the object, where it is used; common: other processes use it too. */
+#define REAL(o)                                                                                                        \
+    int common;                                                                                                        \
+    __typeof__(o) real = weft__shm_real((const void *)(o), &common)
+#define PLAYED (common && !RECORD) /* nothing is done */
+/* The result of an operation that hardly fails: replay has it from doing the same, but not where nothing is done. */
+static int outcome(struct weft_thread *t, int common, int op, int r) { return common ? (int)weft__input_if(t, op, r, 0) : r; }
 
 /* cancel.c: the waits */
 int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *ts);
@@ -64,9 +74,11 @@ static const struct timespec *deadline(struct weft_thread *t, const struct times
             for (;;) {                                                                                                 \
                 r = try;                                                                                               \
                 if (r != EBUSY && r != EAGAIN) break;                                                                  \
+                t->blocked_on = (const void *)o;                                                                       \
                 weft__outside(t);                                                                                      \
                 r = block;                                                                                             \
                 weft__inside(t);                                                                                       \
+                t->blocked_on = NULL;                                                                                  \
                 if (r != EINTR) break;                                                                                 \
                 weft__interrupt(t); /* handlers run, and it tries again */                                             \
             }                                                                                                          \
@@ -75,7 +87,7 @@ static const struct timespec *deadline(struct weft_thread *t, const struct times
         } else {                                                                                                       \
             while (weft__interrupt(t)) {}                                                                              \
             r = (int)weft__input_if(t, op, 0, 0);                                                                      \
-            if (r == 0 || r == EOWNERDEAD) {                                                                           \
+            if ((r == 0 || r == EOWNERDEAD) && !common) {                                                              \
                 t->waiting = 4;                                                                                        \
                 int rr = block;                                                                                        \
                 t->waiting = 0;                                                                                        \
@@ -88,8 +100,9 @@ static const struct timespec *deadline(struct weft_thread *t, const struct times
 
 WEFT_HIDDEN int weft__mutex_lock(pthread_mutex_t *o) {
     ENTER(weft__real.pthread_mutex_lock(o));
+    REAL(o);
     int r;
-    ACQUIRE(weft__real.pthread_mutex_trylock(o), RECORD ? weft__mutex_block(t, o) : weft__real.pthread_mutex_lock(o),
+    ACQUIRE(weft__real.pthread_mutex_trylock(real), RECORD ? weft__mutex_block(t, real) : weft__real.pthread_mutex_lock(real),
             WEFT_OP_MUTEX_LOCK);
     LEAVE(r);
 }
@@ -97,14 +110,15 @@ WEFT_WRAP(pthread_mutex_lock, weft__mutex_lock);
 
 WEFT_HIDDEN int weft__mutex_trylock(pthread_mutex_t *o) {
     ENTER(weft__real.pthread_mutex_trylock(o));
+    REAL(o);
     int r;
     if (RECORD) {
-        r = weft__real.pthread_mutex_trylock(o);
+        r = weft__real.pthread_mutex_trylock(real);
         if (r == 0 || r == EOWNERDEAD) weft__order(t, o);
         weft__input_if(t, WEFT_OP_MUTEX_TRYLOCK, r, 0);
     } else {
         r = (int)weft__input_if(t, WEFT_OP_MUTEX_TRYLOCK, 0, 0);
-        if (r == 0 || r == EOWNERDEAD) weft__real.pthread_mutex_lock(o);
+        if ((r == 0 || r == EOWNERDEAD) && !common) weft__real.pthread_mutex_lock(real);
     }
     LEAVE(r);
 }
@@ -112,15 +126,16 @@ WEFT_WRAP(pthread_mutex_trylock, weft__mutex_trylock);
 
 static int mutex_timed(pthread_mutex_t *o, clockid_t clock, const struct timespec *ts, int with_clock) {
     ENTER(with_clock ? weft__real.pthread_mutex_clocklock(o, clock, ts) : weft__real.pthread_mutex_timedlock(o, ts));
+    REAL(o);
     int r;
     struct timespec c;
     ts = deadline(t, ts, &c);
     if (RECORD) {
-        ACQUIRE(weft__real.pthread_mutex_trylock(o),
-                weft__mutex_timed(t, o, with_clock ? clock : CLOCK_REALTIME, ts),
+        ACQUIRE(weft__real.pthread_mutex_trylock(real),
+                weft__mutex_timed(t, real, with_clock ? clock : CLOCK_REALTIME, ts),
                 WEFT_OP_MUTEX_TIMEDLOCK);
     } else
-        ACQUIRE(0, weft__real.pthread_mutex_lock(o), WEFT_OP_MUTEX_TIMEDLOCK);
+        ACQUIRE(0, weft__real.pthread_mutex_lock(real), WEFT_OP_MUTEX_TIMEDLOCK);
     LEAVE(r);
 }
 WEFT_HIDDEN int weft__mutex_timedlock(pthread_mutex_t *o, const struct timespec *ts) { return mutex_timed(o, 0, ts, 0); }
@@ -132,24 +147,28 @@ WEFT_WRAP(pthread_mutex_clocklock, weft__mutex_clocklock);
 
 WEFT_HIDDEN int weft__mutex_unlock(pthread_mutex_t *o) {
     ENTER(weft__real.pthread_mutex_unlock(o));
+    REAL(o);
     weft__order(t, o);
-    int r = weft__real.pthread_mutex_unlock(o);
+    int r = PLAYED ? 0 : weft__real.pthread_mutex_unlock(real);
+    r = outcome(t, common, WEFT_OP_MUTEX_UNLOCK, r);
     LEAVE(r);
 }
 WEFT_WRAP(pthread_mutex_unlock, weft__mutex_unlock);
 
 /* init, destroy, consistent: short, ordered like the rest. */
-#define SIMPLE(name, type, params, args)                                                                               \
+#define SIMPLE(name, type, params, args, there)                                                                        \
     WEFT_HIDDEN int weft__##name params {                                                                              \
         ENTER(weft__real.name args);                                                                                   \
+        REAL(o);                                                                                                       \
         weft__order(t, o);                                                                                             \
-        int r = weft__real.name args;                                                                                  \
+        int r = PLAYED ? 0 : weft__real.name there;                                                                    \
+        r = outcome(t, common, WEFT_OP_OTHER, r);                                                                      \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name)
-SIMPLE(pthread_mutex_init, , (pthread_mutex_t * o, const pthread_mutexattr_t *a), (o, a));
-SIMPLE(pthread_mutex_destroy, , (pthread_mutex_t * o), (o));
-SIMPLE(pthread_mutex_consistent, , (pthread_mutex_t * o), (o));
+SIMPLE(pthread_mutex_init, , (pthread_mutex_t * o, const pthread_mutexattr_t *a), (o, a), (real, a));
+SIMPLE(pthread_mutex_destroy, , (pthread_mutex_t * o), (o), (real));
+SIMPLE(pthread_mutex_consistent, , (pthread_mutex_t * o), (o), (real));
 
 /* ---- condition variables */
 
@@ -157,26 +176,29 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
     ENTER(kind == 0   ? weft__real.pthread_cond_wait(c, o)
           : kind == 1 ? weft__real.pthread_cond_timedwait(c, o, ts)
                       : weft__real.pthread_cond_clockwait(c, o, clock, ts));
-    int r = 0;
+    REAL(o);
+    int r = 0, shared;
     struct timespec copy;
     if (weft__cancel_due(t)) LEFT(0);
     ts = deadline(t, ts, &copy);
     weft__order(t, o); /* the unlock */
     if (RECORD) {
         weft__tick(t);
+        t->blocked_on = o;
         weft__outside(t);
-        r = weft__cond_block(t, c, o, kind == 2 ? clock : -1, ts);
+        r = weft__cond_block(t, weft__shm_real(c, &shared), real, kind == 2 ? clock : -1, ts);
         weft__inside(t);
+        t->blocked_on = NULL;
         weft__order(t, o); /* the lock */
         if (weft__cancel_due(t)) LEFT(0);
         weft__input_if(t, WEFT_OP_COND_WAIT, r, 0);
     } else {
-        int rr = weft__real.pthread_mutex_unlock(o);
+        int rr = common ? EBUSY : weft__real.pthread_mutex_unlock(real);
         weft__tick(t);
         r = (int)weft__input_if(t, WEFT_OP_COND_WAIT, 0, 0);
         if (rr == 0) {
             t->waiting = 4;
-            weft__real.pthread_mutex_lock(o);
+            weft__real.pthread_mutex_lock(real);
             t->waiting = 0;
         }
         if (weft__cancel_due(t)) LEFT(0);
@@ -197,20 +219,22 @@ WEFT_WRAP(pthread_cond_clockwait, weft__cond_clockwait);
 #define COND_NOTIFY(name, n)                                                                                             \
     WEFT_HIDDEN int weft__##name(pthread_cond_t *c) {                                                                  \
         ENTER(weft__real.name(c));                                                                                     \
-        int r = RECORD ? weft__cond_wake(c, n) : 0;                                                                    \
+        REAL(c);                                                                                                       \
+        int r = RECORD ? weft__cond_wake(real, n) : 0;                                                                 \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name)
 COND_NOTIFY(pthread_cond_signal, 1);
 COND_NOTIFY(pthread_cond_broadcast, 0x7fffffff);
-SIMPLE(pthread_cond_init, , (pthread_cond_t * o, const pthread_condattr_t *a), (o, a));
+SIMPLE(pthread_cond_init, , (pthread_cond_t * o, const pthread_condattr_t *a), (o, a), (real, a));
 /* Destroying waits for those who were woken and have not left yet: outside. */
 WEFT_HIDDEN int weft__cond_destroy(pthread_cond_t *o) {
     ENTER(weft__real.pthread_cond_destroy(o));
+    REAL(o);
     int r = 0;
     if (RECORD) {
         weft__outside(t);
-        r = weft__real.pthread_cond_destroy(o);
+        r = weft__real.pthread_cond_destroy(real);
         weft__inside(t);
     }
     LEAVE(r);
@@ -222,21 +246,23 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
 #define RWLOCK(name, tryname, op, pieces)                                                                                   \
     WEFT_HIDDEN int weft__##name(pthread_rwlock_t *o) {                                                                \
         ENTER(weft__real.name(o));                                                                                     \
+        REAL(o);                                                                                                       \
         int r;                                                                                                         \
-        ACQUIRE(weft__real.tryname(o), RECORD ? pieces(t, o) : weft__real.name(o), op);                                \
+        ACQUIRE(weft__real.tryname(real), RECORD ? pieces(t, real) : weft__real.name(real), op);                       \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name);                                                                                     \
     WEFT_HIDDEN int weft__##tryname(pthread_rwlock_t *o) {                                                             \
         ENTER(weft__real.tryname(o));                                                                                  \
+        REAL(o);                                                                                                       \
         int r;                                                                                                         \
         if (RECORD) {                                                                                                  \
-            r = weft__real.tryname(o);                                                                                 \
+            r = weft__real.tryname(real);                                                                              \
             if (r == 0) weft__order(t, o);                                                                             \
             weft__input_if(t, op, r, 0);                                                                               \
         } else {                                                                                                       \
             r = (int)weft__input_if(t, op, 0, 0);                                                                      \
-            if (r == 0) weft__real.name(o);                                                                            \
+            if (r == 0 && !common) weft__real.name(real);                                                              \
         }                                                                                                              \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
@@ -247,13 +273,14 @@ RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK, w
 #define RWTIMED(name, lockname, tryname, op, params, args, timed, clock)                                               \
     WEFT_HIDDEN int weft__##name params {                                                                              \
         ENTER(weft__real.name args);                                                                                   \
+        REAL(o);                                                                                                       \
         int r;                                                                                                         \
         struct timespec copy;                                                                                          \
         ts = deadline(t, ts, &copy);                                                                                   \
         if (RECORD)                                                                                                    \
-            ACQUIRE(weft__real.tryname(o), timed(t, o, clock, ts), op);                                                \
+            ACQUIRE(weft__real.tryname(real), timed(t, real, clock, ts), op);                                          \
         else                                                                                                           \
-            ACQUIRE(0, weft__real.lockname(o), op);                                                                    \
+            ACQUIRE(0, weft__real.lockname(real), op);                                                                 \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name)
@@ -268,8 +295,10 @@ RWTIMED(pthread_rwlock_clockwrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrl
 
 WEFT_HIDDEN int weft__rwlock_unlock(pthread_rwlock_t *o) {
     ENTER(weft__real.pthread_rwlock_unlock(o));
+    REAL(o);
     weft__order(t, o);
-    int r = weft__real.pthread_rwlock_unlock(o);
+    int r = PLAYED ? 0 : weft__real.pthread_rwlock_unlock(real);
+    r = outcome(t, common, WEFT_OP_RWLOCK_UNLOCK, r);
     LEAVE(r);
 }
 WEFT_WRAP(pthread_rwlock_unlock, weft__rwlock_unlock);
@@ -278,18 +307,21 @@ WEFT_WRAP(pthread_rwlock_unlock, weft__rwlock_unlock);
 
 WEFT_HIDDEN int weft__barrier_wait(pthread_barrier_t *o) {
     ENTER(weft__real.pthread_barrier_wait(o));
+    REAL(o);
     int r = 0;
     weft__order(t, o); /* came */
     weft__tick(t);
     if (RECORD) {
         uint64_t round = 0;
+        t->blocked_on = o;
         for (;;) {
             weft__outside(t);
-            r = weft__barrier_block(t, o, &round);
+            r = weft__barrier_block(t, real, &round);
             weft__inside(t);
             if (r != EINTR) break;
             weft__interrupt(t);
         }
+        t->blocked_on = NULL;
         weft__order(t, o); /* leaves: after all who came */
     } else
         while (weft__interrupt(t)) {}
@@ -303,29 +335,32 @@ WEFT_WRAP(pthread_barrier_wait, weft__barrier_wait);
 WEFT_HIDDEN int weft__spin_lock(pthread_spinlock_t *lock) {
     ENTER(weft__real.pthread_spin_lock(lock));
     const void *o = (const void *)lock;
+    REAL(lock);
     int r;
-    ACQUIRE(weft__real.pthread_spin_trylock(lock), RECORD ? weft__spin_block(t, lock) : weft__real.pthread_spin_lock(lock), WEFT_OP_SPIN_LOCK);
+    ACQUIRE(weft__real.pthread_spin_trylock(real), RECORD ? weft__spin_block(t, real) : weft__real.pthread_spin_lock(real), WEFT_OP_SPIN_LOCK);
     LEAVE(r);
 }
 WEFT_WRAP(pthread_spin_lock, weft__spin_lock);
 WEFT_HIDDEN int weft__spin_trylock(pthread_spinlock_t *lock) {
     ENTER(weft__real.pthread_spin_trylock(lock));
+    REAL(lock);
     int r;
     if (RECORD) {
-        r = weft__real.pthread_spin_trylock(lock);
+        r = weft__real.pthread_spin_trylock(real);
         if (r == 0) weft__order(t, (const void *)lock);
         weft__input_if(t, WEFT_OP_SPIN_LOCK, r, 0);
     } else {
         r = (int)weft__input_if(t, WEFT_OP_SPIN_LOCK, 0, 0);
-        if (r == 0) weft__real.pthread_spin_lock(lock);
+        if (r == 0 && !common) weft__real.pthread_spin_lock(real);
     }
     LEAVE(r);
 }
 WEFT_WRAP(pthread_spin_trylock, weft__spin_trylock);
 WEFT_HIDDEN int weft__spin_unlock(pthread_spinlock_t *lock) {
     ENTER(weft__real.pthread_spin_unlock(lock));
+    REAL(lock);
     weft__order(t, (const void *)lock);
-    int r = weft__real.pthread_spin_unlock(lock);
+    int r = PLAYED ? 0 : weft__real.pthread_spin_unlock(real);
     LEAVE(r);
 }
 WEFT_WRAP(pthread_spin_unlock, weft__spin_unlock);
@@ -339,6 +374,7 @@ static int sem_wait_any(sem_t *o, int kind, clockid_t clock, const struct timesp
           : kind == 1 ? weft__real.sem_trywait(o)
           : kind == 2 ? weft__real.sem_timedwait(o, ts)
                       : weft__real.sem_clockwait(o, clock, ts));
+    REAL(o);
     int e = 0; /* errno of a failure */
     struct timespec copy;
     ts = deadline(t, ts, &copy);
@@ -347,12 +383,14 @@ again:
     if (!RECORD && weft__interrupt(t)) goto again;
     if (RECORD) {
         int saved = ERRNO;
-        if (weft__real.sem_trywait(o) != 0) {
+        if (weft__real.sem_trywait(real) != 0) {
             e = ERRNO;
             if (kind != 1 && e == EAGAIN) {
+                t->blocked_on = o;
                 weft__outside(t);
-                e = weft__sem_block(t, o, kind == 3 ? clock : CLOCK_REALTIME, ts);
+                e = weft__sem_block(t, real, kind == 3 ? clock : CLOCK_REALTIME, ts);
                 weft__inside(t);
+                t->blocked_on = NULL;
             }
         }
         ERRNO = saved;
@@ -364,9 +402,9 @@ again:
         if (!e) weft__order(t, o);
     }
     e = (int)weft__input_if(t, WEFT_OP_SEM_WAIT, e, 0);
-    if (!RECORD && !e) {
+    if (!RECORD && !e && !common) {
         t->waiting = 4;
-        while (weft__real.sem_wait(o) != 0) {}
+        while (weft__real.sem_wait(real) != 0) {}
         t->waiting = 0;
     }
     if (e) ERRNO = e;
@@ -383,16 +421,18 @@ WEFT_WRAP(sem_clockwait, weft__sem_clockwait);
 
 WEFT_HIDDEN int weft__sem_post(sem_t *o) {
     ENTER(weft__real.sem_post(o));
+    REAL(o);
     weft__order(t, o);
-    int r = weft__real.sem_post(o);
+    int r = PLAYED ? 0 : weft__real.sem_post(real);
     LEAVE(r);
 }
 WEFT_WRAP(sem_post, weft__sem_post);
 
 WEFT_HIDDEN int weft__sem_getvalue(sem_t *o, int *out) {
     ENTER(weft__real.sem_getvalue(o, out));
+    REAL(o);
     int v = 0;
-    weft__real.sem_getvalue(o, &v);
+    weft__real.sem_getvalue(real, &v);
     v = (int)weft__input(t, WEFT_OP_SEM_POST, v, NULL, 0);
     weft__take(t, out, sizeof *out);
     *out = v;

@@ -409,7 +409,9 @@ static long do_write(struct weft_thread *t, long nr, const long a[6]) {
 /* ---- address space: one chain for the whole process
  *
  * A file that is mapped is found again by its path, size and time. One that will not be there, or not be the same, when the
- * program has ended (it has no name, or was written since the recording began) is an input with all that is mapped of it. */
+ * program has ended (it has no name, or was written since the recording began) is an input with all that is mapped of it.
+ * Mappings that other processes share are regions (shm.c): all of MAP_SHARED but those of files that this process only
+ * reads and nobody writes. */
 
 int64_t weft__started;
 
@@ -427,16 +429,39 @@ static size_t mapped_bytes(struct weft_thread *t, const long a[6], int64_t size,
     return got;
 }
 
+/* Whether another process may write the file: its time does not tell, since a page that was written once may be written
+ * again. Files in memory have no such time at all; for others a lease is tried, which is not given while it is open for
+ * writing. (Were it to be broken in this moment, a signal would say so: one that is ignored.) */
+static int may_be_written(long fd) {
+    char link[64];
+    struct { long type, rest[14]; } fs = {0};
+    weft__raw(SYS_fstatfs, fd, &fs);
+    if (fs.type == 0x01021994) return 1;
+    weft__format(link, sizeof link, "/proc/self/fd/%d", (int)fd);
+    long own = weft__raw(SYS_open, link, O_RDONLY | O_CLOEXEC, 0);
+    if (own < 0) return 0;
+    weft__raw(SYS_fcntl, own, F_SETSIG, SIGURG);
+    long r = weft__raw(SYS_fcntl, own, F_SETLEASE, F_RDLCK);
+    weft__raw(SYS_fcntl, own, F_SETLEASE, F_UNLCK);
+    weft__raw(SYS_close, own);
+    return r == -EAGAIN;
+}
+
 static const char vm_object;
-uint64_t weft__shared_at;
+
+#define REGION_SIZE (-1) /* in place of the file's size: a region */
 
 static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
     long b[6], r;
     for (int i = 0; i < 6; i++) b[i] = a[i];
     __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
-    if (RECORD && (nr == SYS_munmap || nr == SYS_mremap || nr == SYS_mprotect || (nr == SYS_mmap && (a[3] & MAP_FIXED)))) {
+    int fixed = nr == SYS_mmap && (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED;
+    int changes = nr == SYS_munmap || nr == SYS_mremap || nr == SYS_mprotect || fixed;
+    if (RECORD && changes) {
         weft__constant_lost((uint64_t)a[0], (uint64_t)a[1]);
+        t->common_skip = 1;
         weft__take(t, (void *)a[0], (size_t)a[1]);
+        t->common_skip = 0;
     }
     if (RECORD && nr == SYS_brk) {
         uint64_t end = weft__place_brk(0);
@@ -447,12 +472,18 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         char path[1024];
     } f = {0};
     size_t fn = 0;
-    int keep = 0;
-    int is_file = nr == SYS_mmap && !(a[3] & MAP_ANONYMOUS) && (int)a[4] >= 0;
+    int keep = 0, again = 0;
+    int is_shared = nr == SYS_mmap && ((a[3] & MAP_TYPE) == MAP_SHARED || (a[3] & MAP_TYPE) == MAP_SHARED_VALIDATE);
+    int is_file = nr == SYS_mmap && !(a[3] & MAP_ANONYMOUS) && (int)a[4] >= 0, is_region = is_shared && (a[3] & MAP_ANONYMOUS);
+    struct weft_region region = {.prot = (int)a[2], .size = ((size_t)a[1] + 4095) & ~4095ul}, moved;
+    if (is_shared && (is_file || is_region)) {
+        b[3] = (a[3] & ~(MAP_TYPE | MAP_SYNC)) | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        b[4] = -1;
+        b[5] = 0;
+    }
     if (RECORD) {
+        int writable = 0;
         if (is_file) {
-            if ((a[3] & MAP_SHARED) && (a[2] & PROT_WRITE))
-                weft__refuse("mmap: a shared, writable mapping of a file cannot be recorded yet");
             char link[64];
             weft__format(link, sizeof link, "/proc/self/fd/%d", (int)a[4]);
             long n = weft__raw(SYS_readlink, link, f.path, sizeof f.path - 1);
@@ -462,15 +493,37 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
             __builtin_memcpy(&f.mtime, st.x + 88, 8);
             fn = 16 + (n > 0 ? (size_t)n : 0) + 1;
             uint64_t links;
+            struct weft_shm_file id;
             __builtin_memcpy(&links, st.x + 16, 8);
-            keep = !(a[2] & PROT_EXEC) && (!links || f.mtime >= weft__started);
+            __builtin_memcpy(&id, st.x, sizeof id);
+            long flags = weft__raw(SYS_fcntl, a[4], F_GETFL, 0);
+            writable = !failed(flags) && (flags & O_ACCMODE) == O_RDWR;
+            keep = !(a[2] & PROT_EXEC) && (!links || f.mtime >= weft__started || weft__shm_file_written(&id));
+            is_region = is_shared && (writable || (t->maps == WEFT_MAPS_OWN && !(a[2] & PROT_EXEC) && (keep || may_be_written(a[4]))));
+            if (is_region) {
+                if (a[2] & PROT_EXEC) weft__refuse("mmap: a shared mapping of a file that is executed and may be written cannot be recorded yet");
+                if (writable) weft__shm_file_write(&id);
+                f.size = REGION_SIZE;
+                fn = 16;
+                keep = 0;
+            } else if (is_shared)
+                for (int i = 3; i < 6; i++) b[i] = a[i];
         }
+        region.foreign = t->maps == WEFT_MAPS_FOREIGN;
+        if (is_region && is_file && region.foreign) weft__shm_refuse_foreign();
+        if (nr == SYS_mremap && (a[3] & MREMAP_FIXED) && weft__shm_regions && weft__shm_touches((uint64_t)a[4], (uint64_t)a[2]))
+            weft__refuse("mremap over a shared mapping cannot be recorded yet");
         weft__lock(&vm_lock);
         weft__order(t, &vm_object);
-        r = weft__place(nr, b);
-        if (nr == SYS_mmap && !failed(r) && (a[3] & MAP_SHARED) && (a[3] & MAP_ANONYMOUS) && (a[2] & PROT_WRITE))
-            weft__shared_at = (uint64_t)r;
-        if (nr == SYS_munmap && !failed(r) && (uint64_t)a[0] == weft__shared_at) weft__shared_at = 0;
+        int touches = (changes || nr == SYS_madvise) && weft__shm_regions && weft__shm_touches((uint64_t)a[0], (uint64_t)a[1]);
+        if (touches && nr != SYS_madvise) weft__shm_hold(t, 0);
+        r = is_region && is_file ? weft__shm_file(a, writable, &region) : 0;
+        if (touches && nr == SYS_mprotect && weft__shm_denies(a)) r = -EACCES;
+        if (touches && nr == SYS_mremap && (!a[1] || (a[3] & ~(MREMAP_MAYMOVE | MREMAP_FIXED))))
+            weft__refuse("mremap: a second mapping of shared memory cannot be recorded yet");
+        if (!r && !(touches && nr == SYS_madvise && weft__shm_advise(a, &r))) r = weft__place(nr, b);
+        if (failed(r) && region.back) weft__raw(SYS_munmap, region.back, region.size);
+        if (touches && changes && !failed(r)) again = weft__shm_changed(t, nr, a, r, &moved);
         if (keep && !failed(r)) {
             size_t n = mapped_bytes(t, a, f.size, fn);
             weft__copy(t->bounce, &f, fn);
@@ -478,6 +531,11 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         } else
             weft__log_input(t, (uint64_t)nr, r, &f, fn);
         weft__unlock(&vm_lock);
+        if (again) weft__shm_add(t, &moved);
+        if (is_region && !failed(r)) {
+            region.start = (uint64_t)r;
+            weft__shm_add(t, &region);
+        }
         return r;
     }
     struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
@@ -488,11 +546,19 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
     int fd = -1;
     if (nr == SYS_mmap) {
         b[0] = was;
-        b[3] = (a[3] & ~MAP_FIXED_NOREPLACE) | MAP_FIXED;
+        b[3] = (b[3] & ~MAP_FIXED_NOREPLACE) | MAP_FIXED;
         if (is_file) {
             const char *d = (const char *)weft__gate_data(it) + 8;
             size_t n = it->size - 8;
             __builtin_memcpy(&f, d, n < sizeof f ? n : sizeof f);
+            is_region = f.size == REGION_SIZE;
+        }
+        region.common = is_region && is_file;
+        if (is_file && !is_region) {
+            const char *d = (const char *)weft__gate_data(it) + 8;
+            size_t n = it->size - 8;
+            b[3] = (a[3] & ~MAP_FIXED_NOREPLACE) | MAP_FIXED;
+            b[5] = a[5];
             fn = 16;
             while (fn < n && d[fn]) fn++;
             fn++;
@@ -519,12 +585,79 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         b[3] = MREMAP_MAYMOVE | MREMAP_FIXED;
         b[4] = was;
     }
-    r = nr == SYS_brk ? (long)weft__place_brk((uint64_t)a[0]) : raw(nr, b);
+    if (nr == SYS_brk)
+        r = (long)weft__place_brk((uint64_t)a[0]);
+    else if (!(nr == SYS_madvise && weft__shm_regions && weft__shm_touches((uint64_t)a[0], (uint64_t)a[1]) && weft__shm_advise(a, &r)))
+        r = raw(nr, b);
     if (fd >= 0) weft__raw(SYS_close, fd);
 done:
     if (r != was)
         weft__diverged("thread %u at tick %lu: %s gave 0x%lx, recorded was 0x%lx", t->slot, t->tls->clock, weft__sys_name(nr), r, was);
+    if (changes && weft__shm_regions && weft__shm_touches((uint64_t)a[0], (uint64_t)a[1]) && weft__shm_changed(t, nr, a, r, &moved))
+        weft__shm_add(t, &moved);
+    if (is_region) {
+        region.start = (uint64_t)r;
+        weft__shm_add(t, &region);
+    }
     return r;
+}
+
+static long do_msync(struct weft_thread *t, const long a[6]) {
+    long r = 0;
+    int common = weft__shm_regions && weft__shm_touches((uint64_t)a[0], (uint64_t)a[1]);
+    if (!common || RECORD) {
+        if (RECORD) weft__outside(t);
+        r = common ? weft__shm_sync(a) : raw(SYS_msync, a);
+        if (RECORD) weft__inside(t);
+    }
+    return common ? weft__input(t, SYS_msync, r, NULL, 0) : r;
+}
+
+static long do_shmat(struct weft_thread *t, const long a[6]) {
+    struct weft_region region = {0};
+    struct { uint64_t size, prot; } x = {0};
+    long r = 0;
+    __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
+    if (RECORD) {
+        if (t->maps == WEFT_MAPS_FOREIGN) weft__shm_refuse_foreign();
+        if (a[1] && (a[2] & 040000)) weft__refuse("shmat with SHM_REMAP cannot be recorded yet");
+        weft__lock(&vm_lock);
+        weft__order(t, &vm_object);
+        r = weft__shm_attach(a, &region);
+        x.size = region.size;
+        x.prot = (uint64_t)region.prot;
+    }
+    r = weft__input(t, SYS_shmat, r, &x, sizeof x);
+    if (RECORD) weft__unlock(&vm_lock);
+    if (failed(r)) return r;
+    if (!RECORD) {
+        region = (struct weft_region){.start = (uint64_t)r, .size = x.size, .prot = (int)x.prot, .segment = (uint64_t)r, .common = 1};
+        if (weft__raw(SYS_mmap, r, x.size, x.prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != r)
+            weft__diverged("thread %u at tick %lu: a shared segment cannot be mapped at 0x%lx", t->slot, t->tls->clock, r);
+    }
+    weft__shm_add(t, &region);
+    return r;
+}
+
+static long do_shmdt(struct weft_thread *t, const long a[6]) {
+    __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
+    if (RECORD) {
+        weft__lock(&vm_lock);
+        weft__order(t, &vm_object);
+        if (weft__shm_regions) weft__shm_hold(t, 0);
+    }
+    long r = weft__shm_detach(t, (uint64_t)a[0]);
+    if (RECORD) weft__unlock(&vm_lock);
+    return r;
+}
+
+static long do_shmctl(struct weft_thread *t, const long a[6]) {
+    switch (a[1]) {
+    case 0: case 11: case 12: return emulated(t, SYS_shmctl, a, ""); /* IPC_RMID, SHM_LOCK, SHM_UNLOCK */
+    case 1: return emulated(t, SYS_shmctl, a, "i2=112");             /* IPC_SET */
+    case 2: return emulated(t, SYS_shmctl, a, "o2=112");             /* IPC_STAT */
+    default: weft__refuse("shmctl command %ld cannot be recorded yet", a[1]);
+    }
 }
 
 /* ---- the end of the process */
@@ -703,8 +836,11 @@ static long do_futex(struct weft_thread *t, const long a[6], int foreign) {
         if (!out && RECORD) weft__inside(t);
         return r;
     }
-    long r = 0;
-    switch (a[1] & FUTEX_CMD_MASK) {
+    long r = 0, b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+    int op = (int)a[1] & FUTEX_CMD_MASK, common = 0, common2 = 0;
+    b[0] = (long)weft__shm_real((void *)a[0], &common);
+    if (op == FUTEX_WAKE_OP || op == FUTEX_REQUEUE || op == FUTEX_CMP_REQUEUE) b[4] = (long)weft__shm_real((void *)a[4], &common2);
+    switch (op) {
     case FUTEX_LOCK_PI:
     case FUTEX_LOCK_PI2:
     case FUTEX_TRYLOCK_PI:
@@ -716,16 +852,18 @@ static long do_futex(struct weft_thread *t, const long a[6], int foreign) {
         if (nowhere(a[4])) break; /* EFAULT */
         /* The kernel writes the second word: with the thread inside, as an access of its own. */
         weft__take(t, (void *)a[4], 4);
-        if (RECORD) r = raw(SYS_futex, a);
+        if (RECORD) r = raw(SYS_futex, b);
         r = weft__input(t, SYS_futex, r, NULL, 0);
-        if (!RECORD && !failed(r)) futex_op((uint32_t *)a[4], (uint32_t)a[5]);
+        if (!RECORD && !failed(r) && !common2) futex_op((uint32_t *)a[4], (uint32_t)a[5]);
         return r;
     default: break;
     }
     if (RECORD) {
+        t->blocked_on = (void *)a[0];
         weft__outside(t);
-        r = weft__raw_wait(t, SYS_futex, a);
+        r = weft__raw_wait(t, SYS_futex, b);
         weft__inside(t);
+        t->blocked_on = NULL;
     }
     return weft__input(t, SYS_futex, r, NULL, 0);
 }
@@ -851,6 +989,10 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case SYS_recvmmsg: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_mmsg(t, nr, a);
     case SYS_semctl: return do_semctl(t, a);
     case SYS_msgctl: return do_msgctl(t, a);
+    case SYS_shmat: return do_shmat(t, a);
+    case SYS_shmdt: return do_shmdt(t, a);
+    case SYS_shmctl: return do_shmctl(t, a);
+    case SYS_msync: return do_msync(t, a);
     case SYS_futex: return do_futex(t, a, 0);
     case SYS_mincore: return do_mincore(t, a);
     case SYS_rt_sigaction: return weft__sys_sigaction(t, a);

@@ -37,8 +37,6 @@ void weft__files_forked(void);
 /* ---- exec.c */
 long weft__sys_execve(struct weft_thread *t, const long a[6]);
 
-extern WEFT_HIDDEN uint64_t weft__shared_at; /* memory that a forked process would share with its parent; 0: none */
-
 /* ---- sys_vec.c */
 long weft__sys_writev(struct weft_thread *t, long nr, const long a[6]);
 long weft__sys_readv(struct weft_thread *t, long nr, const long a[6]);

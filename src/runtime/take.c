@@ -54,7 +54,10 @@ static void add(const void *p, size_t n, int width, int write) {
     if (t) weft__group_add(t, p, n, width, write);
 }
 WEFT_HIDDEN void weft__t_take_range(const void *p, size_t n, int write) {
-    add(p, n, 0, write);
+    int common;
+    if (unlikely(write == 2) && n && taker() && (weft__shm_real(p, &common), common)) /* the pass says 2 of an atomic */
+        weft__refuse("an atomic operation on memory that processes share, in inline assembly, cannot be recorded yet");
+    add(p, n, 0, write != 0);
 }
 WEFT_WRAP(__weft_take_range, weft__t_take_range);
 WEFT_HIDDEN void weft__t_take_str(const char *s) { add(s, SIZE_MAX, 1, 0); }
@@ -65,13 +68,16 @@ WEFT_WRAP(__weft_take_wcs, weft__t_take_wcs);
 WEFT_HIDDEN void weft__t_take_strn(const void *s, size_t n, int width) { add(s, n, width, 0); }
 WEFT_HIDDEN void weft__t_take_bytes(const char *s, size_t n) { add(s, n, 1, 0); }
 WEFT_WRAP(__weft_take_strn, weft__t_take_bytes);
-/* The object that p points into: the whole heap block, else the line. */
+/* The object that p points into: the whole heap block, much of a shared mapping, else the line. */
+#define MOST (64ul << 10)
 WEFT_HIDDEN void weft__t_take_object(const void *p) {
     void *start;
     size_t size;
     if (!p) return;
     if (weft__heap_extent(p, &start, &size))
         add(start, size, 0, 1);
+    else if (unlikely(weft__shm_any) && taker() && (size = weft__shm_rest(p, MOST)))
+        add(p, size, 0, 1);
     else
         add(p, 1, 0, 1);
 }

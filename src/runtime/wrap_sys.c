@@ -116,6 +116,20 @@ WEFT_HIDDEN long weft__w_openat(long at, long path, long flags, long mode) {
 WEFT_WRAP(openat, weft__w_openat);
 WEFT_WRAP(openat64, weft__w_openat);
 
+/* Who maps memory that processes share will use it, and must be built with weft (shm.c). */
+static long map(long nr, long a, long b, long c, long d, long e, long f) {
+    struct weft_thread *t = weft__active();
+    if (t) t->maps = weft__in_weft_code(weft__caller()) ? WEFT_MAPS_OWN : WEFT_MAPS_FOREIGN;
+    long r = call(nr, a, b, c, d, e, f);
+    if (t) t->maps = WEFT_MAPS_LIBC;
+    return r;
+}
+WEFT_HIDDEN long weft__w_mmap(long a, long b, long c, long d, long e, long f) { return map(SYS_mmap, a, b, c, d, e, f); }
+WEFT_HIDDEN long weft__w_shmat(long a, long b, long c) { return map(SYS_shmat, a, b, c, 0, 0, 0); }
+WEFT_WRAP(mmap, weft__w_mmap);
+WEFT_WRAP(mmap64, weft__w_mmap);
+WEFT_WRAP(shmat, weft__w_shmat);
+
 /* syscall(): whatever the program asks for, with the number first. So the last of six arguments is on the program's stack,
  * which the body is not on: the stub (stubs.S) puts it into tls.saved[8]. */
 WEFT_HIDDEN long weft__w_syscall(long nr, long a, long b, long c, long d, long e) {

@@ -14,6 +14,7 @@ void weft__counts_add(struct weft_counts *n, const struct weft_item *item) {
     case WEFT_ITEM_EDGE_STEP:
     case WEFT_ITEM_EDGE_DONE: n->edges++; break;
     case WEFT_ITEM_SIGNAL: n->signals++; /* fallthrough: it came from outside */
+    case WEFT_ITEM_MEMORY:
     case WEFT_ITEM_INPUT: n->inputs++; break;
     case WEFT_ITEM_START: n->threads++; break;
     case WEFT_ITEM_LOST:
@@ -42,6 +43,7 @@ static const char *wrong(const struct weft_item *item) {
         if (item->op < 1 || item->op > WEFT_MAX_SLOT) return "a thread slot that cannot be";
         return item->size == 8 ? NULL : "a reached item without its tick";
     case WEFT_ITEM_SIGNAL: return item->op >= 1 && item->op <= 64 ? NULL : "a signal that does not exist";
+    case WEFT_ITEM_MEMORY: return item->size > 8 ? NULL : "memory without its address and bytes";
     default: return NULL; /* nothing to hold, or from a later version: skipped without being understood */
     }
 }

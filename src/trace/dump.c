@@ -93,6 +93,13 @@ static void print_item(FILE *out, const struct weft_item *i, struct weft_symbols
             print_data(out, i->data + 8, i->size - 8);
         }
         break;
+    case WEFT_ITEM_MEMORY:
+        fprintf(out, "%-7s %s", "memory", at(s, i->op));
+        if (i->size > 8) {
+            fprintf(out, " finds 0x%" PRIx64, word(i));
+            print_data(out, i->data + 8, i->size - 8);
+        }
+        break;
     case WEFT_ITEM_START:
         if (i->op)
             fprintf(out, "%-7s by thread %" PRIu64, "start", i->op);

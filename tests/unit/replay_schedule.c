@@ -117,6 +117,28 @@ static void equal_marks_share_a_flag(void **state) {
     drop(&v, &e);
 }
 
+/* What another process wrote stands at its site, in its place among the edges. */
+static void memory_has_a_site(void **state) {
+    (void)state;
+    struct weft_encoder e = {0};
+    uint64_t what[2] = {0x7f0000001000, 42};
+    weft__encode_item(&e, 1, WEFT_ITEM_START, 1, 0, NULL, 0);
+    weft__encode_edge(&e, 1, WEFT_ITEM_EDGE, 3, 0x555555555010, 2, 7, 0, 0);
+    weft__encode_item(&e, 1, WEFT_ITEM_MEMORY, 3, 0x555555555010, what, sizeof what);
+    weft__encode_edge(&e, 1, WEFT_ITEM_EDGE, 3, 0x555555555010, 2, 8, 0, 0);
+    struct view v = build(&e, 0, 0);
+    struct weft_sched_item *i = items(&v, 1);
+    assert_int_equal(v.slots[1].items, 4);
+    expect(&i[1], 3, 0x555555555010, WEFT_S_WAIT, 0);
+    assert_int_equal(i[2].kind, WEFT_S_MEMORY);
+    assert_int_equal(i[2].tick, 3);
+    assert_int_equal(i[2].site, 0x555555555010);
+    assert_int_equal(i[2].size, sizeof what);
+    assert_memory_equal(v.s.map + i[2].data, what, sizeof what);
+    expect(&i[3], 3, 0x555555555010, WEFT_S_WAIT, 1);
+    drop(&v, &e);
+}
+
 /* Where a thread's knowledge ends. */
 static void final_ticks(void **state) {
     (void)state;
@@ -252,7 +274,8 @@ static void reset_makes_it_new(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_threads), cmocka_unit_test(equal_marks_share_a_flag), cmocka_unit_test(final_ticks),
+        cmocka_unit_test(two_threads), cmocka_unit_test(equal_marks_share_a_flag), cmocka_unit_test(memory_has_a_site),
+        cmocka_unit_test(final_ticks),
         cmocka_unit_test(empty_trace), cmocka_unit_test(against_the_obvious_way),  cmocka_unit_test(reset_makes_it_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

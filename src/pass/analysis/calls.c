@@ -7,7 +7,9 @@
  *
  * Calls through pointers, callbacks and exposed objects are connected while the solver runs, by the weft__build_
  * functions at the end. What an allocator returns: weft__build_allocation. */
+#define _GNU_SOURCE
 #include "analysis.h"
+#include <sys/mman.h>
 
 static void add_pair(struct weft_points *p, uint32_t call, uint32_t target) {
     WEFT_GROW(p->pair, p->pairs, p->pair_room);
@@ -97,6 +99,13 @@ static uint32_t made_by(struct weft_points *p, LLVMValueRef inst, const struct w
 /* Of a size that is not known. */
 static uint32_t some_memory(struct weft_points *p, LLVMValueRef inst, const struct weft_external *ext, int direct) {
     return direct ? weft__build_heap_object(p, inst, -1, 0) : made_by(p, inst, ext);
+}
+
+/* Memory that mmap may give to other processes too: not with MAP_PRIVATE. */
+static int may_share(LLVMValueRef inst, const char *name) {
+    if (strcmp(name, "mmap") && strcmp(name, "mmap64")) return 0;
+    LLVMValueRef flags = LLVMGetNumArgOperands(inst) > 3 ? LLVMGetArgOperand(inst, 3) : NULL;
+    return !flags || !LLVMIsAConstantInt(flags) || (LLVMConstIntGetZExtValue(flags) & MAP_TYPE) != MAP_PRIVATE;
 }
 
 /* What the table says. `call` is UINT32_MAX for intrinsics. */
@@ -199,6 +208,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
             if (!result) break;
             weft__points_add(p, result, fresh);
             weft__build_born(p, inst, caller, fresh);
+            if (may_share(inst, ext->name)) weft__points_add(p, result, p->loc_unknown);
             break;
         case WEFT_EFF_GLOBAL:
             returns = 1;
