@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Recording: who owns which line, and the edges that follow from it. (design: ownership; LEAP gives the theorem.)
  *
- * The table has one entry per 64-byte line: nobody, a thread's slot, or SPLIT. A thread reads and writes lines whose entry
- * is its own slot without any synchronisation. The rules that make this sound:
+ * The table has one entry per 64-byte line: nobody, a thread's slot, SPLIT, or SHARED. A thread reads and writes lines whose
+ * entry is its own slot without any synchronisation, and reads those that are in its list of SHARED ones. The rules that make
+ * this sound:
  *
  *   I1  An entry that holds slot u changes only under u's lock.
  *   I2  It is changed by u itself (at a tick, in a miss, when it goes outside), or by another thread while u's state is not
@@ -13,25 +14,40 @@
  *       It becomes SPLIT only by its owner, under the owner's lock and the eight stripes.
  *   I5  A thread becomes OUT only under its own lock with no one in its list of waiters, so nobody who asked it is left
  *       without an answer. It may be WAITING with some in its list, since it will be IN again: it waits for a thread that
- *       was IN when asked, and whoever that one waits for later was IN then, so there is no circle. Whenever it goes on IN
- *       with somebody in its list, its limit is a few ticks away at most. It becomes IN again under its own lock: by
- *       itself, or by who answers it, in the same step in which it gets the line. (If the answer left it WAITING, a third thread could take the line before the
+ *       was IN when asked, and whoever that one waits for later was IN then, so there is no circle. The only one that is
+ *       asked while it is WAITING is who closes the line (I7), and by nobody who has somebody in its own list; nobody asks
+ *       that one while it waits, so it is in no circle either. Whenever a thread goes on IN with somebody in its list, its
+ *       limit is a few ticks away at most. It becomes IN again under its own lock: by itself, or by who answers it, in the
+ *       same step in which it gets the line. (If the answer left it WAITING, a third thread could take the line before the
  *       waiter used it, and the edge from the giver would be lost.)
  *   I6  Whoever holds a stripe waits for nothing but stripes with higher numbers and, in split(), its own thread's lock, under
- *       which nobody takes a stripe. Stripes held for an access are released
- *       at the thread's next tick or miss, before anything else is done there.
+ *       which nobody takes a stripe. Stripes held for an access are released at the thread's next tick or miss, before
+ *       anything else is done there. The lock of a set of shared pages is the last of all: who has it waits for none.
+ *   I7  An entry becomes SHARED, and leaves it, only under the lock of the page's set. It becomes SHARED as I1 and I2 allow,
+ *       from its owner. It leaves SHARED to the thread t that stores it, under t's lock, and t->closing is the line from
+ *       the same moment until every thread that the page's place knew as a reader has stopped. So long it stays t's: it is
+ *       not taken while t is WAITING, goes with no page, and t answers nobody who wants it.
+ *   I8  A thread that has a line in its list is known to the line's place, or the line is being closed and its writer has
+ *       still to come to this reader. The list is changed by its thread, or by another one under its lock while it is not
+ *       IN; so as in I2, what a read found there stays true until it is done. (A place may know threads that have lost
+ *       the page from their list, and a slot's next thread goes on with the list, as it does with what the slot owns.)
  *
  * Memory ordering. Hand-over u -> t: u's accesses precede, in program order, either its own store of the entry (serve) or
  * its release of its lock when it went OUT; t loads the entry or takes the lock with acquire before it goes on. Both are
  * under lock u, so lock order gives happens-before; the table entry itself needs no order of its own. Request: the asker
  * pushes itself to u's list under u's lock and then stores 0 into u's limit. u re-arms by exchanging its limit (a full
  * barrier) and then looks at the list: if its exchange overwrote the asker's 0, the push was before it in the asker's
- * program order and u sees it. If not, the 0 stands and u's next tick comes here. So no request is lost.
+ * program order and u sees it. If not, the 0 stands and u's next tick comes here. So no request is lost. Shared lines: the
+ * owner's accesses are before it was shared, under the lock of the set, which a new reader takes; a reader's are before its
+ * answer, or before it went OUT, and the writer has that answer, or takes its lock.
  *
  * Edges. A line taken from u while OUT or WAITING: to u.here, "reached": where u went outside. A line given by u: to the
  * position at which u answers. A word of a SPLIT line: to the last access of that word, "done". Splitting marks
- * all eight words with where the owner stood ("reached": its own access there is still to come); joining (taking a SPLIT line whole) comes after
- * the last access of each word. An edge that follows from what the thread has seen already is not logged.
+ * all eight words with where the owner stood ("reached": its own access there is still to come); joining (taking a SPLIT
+ * line whole) comes after the last access of each word. A reader of a SHARED line: to the position of the page's place, which
+ * comes after where the owner of each of its lines stood. A writer: to where each reader stopped; the last owner is one of
+ * them. Who answers logs nothing: others may know its position to be done, or its end to be logged. An edge that follows
+ * from what the thread has seen already is not logged.
  *
  * Lines of memory that processes share are COMMON (shm.c): no thread owns them, and all accesses of them are ordered by one
  * lock, which is held like a stripe and comes after all stripes.
@@ -195,6 +211,10 @@ static uint8_t page_reads[HEAT]; /* hand-overs to readers in a row */
 #define CAUTION 9       /* log2 of the hand-overs to readers that it takes to share a line, at most */
 #define WORTH 48        /* tsc >> 10, about 20 us: so long for each reader should a line stay shared */
 #define EARLY_SHARE 512 /* in so many of 1,024 */
+#ifndef SHARES
+#define SHARES(h, page_reads) ((h)->reads >= 2u << (h)->caution || (!(h)->caution && (page_reads) > 2))
+#define SHARE_LINES(page_reads) ((page_reads) < 2 ? 1 : 1u << ((page_reads) - 2))
+#endif
 
 static struct heat *line_heat(uint32_t line) { return &heat[(line * 2654435761u) >> 17]; }
 static uint32_t page_index(uint32_t line) { return ((line / PAGE_LINES) * 2654435761u) >> 17; }
@@ -224,12 +244,11 @@ static int wish_for(uint32_t line, int write) {
     }
     h->reads = (uint16_t)(h->reads + (h->reads < 1u << CAUTION));
     *page = (uint8_t)(*page + (*page < 8));
-    return h->reads >= 2u << h->caution || (!h->caution && *page > 2) ? WEFT_SHARE : WEFT_OWN;
+    return SHARES(h, *page) ? WEFT_SHARE : WEFT_OWN;
 }
 /* How many, around it: more and more of a page that is only read. */
 static uint32_t share_lines(uint32_t line) {
-    uint32_t n = page_reads[page_index(line)];
-    return n < 2 ? 1 : 1u << (n - 2);
+    return SHARE_LINES(page_reads[page_index(line)]);
 }
 /* A line that so many threads share is to be written. */
 static void shared_for(uint32_t line, uint32_t readers) {
@@ -314,7 +333,9 @@ static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
 #ifndef READERS
 #define READERS 13
 #endif
+#ifndef WAYS
 #define WAYS 4
+#endif
 #define ANYBODY (READERS + 1)
 struct shared {
     uint32_t page; /* + 1; 0: this place is free */

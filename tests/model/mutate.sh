@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # usage: mutate.sh OWNER_C NAME > COPY       a copy of owner.c with one mistake in it
-#        mutate.sh OWNER_C list              "NAME EXPLORER-OPTIONS SCENARIO", one a line: where the mistake shows
+#        mutate.sh OWNER_C list              "NAME EXPLORER-OPTIONS SCENARIO", one a line: where the mistake shows; the
+#                                            option -a is the explorer that was built with few places for readers
 # Each is a mistake that one could make in the protocol; run.sh shows that the explorer finds every one of them. A mistake
 # that does not apply any more (owner.c has changed) is an error.
 set -eu
@@ -57,6 +58,38 @@ comes-in-without-lock - fork-outside
 go-before-position - fork-outside
 go-wakes-one -d fork-all
 go-wakes-nobody -d fork-two
+page-gives-what-is-closed - share-page
+page-shares-what-is-closed - share-page-shared
+answers-for-what-is-closed - share-late-reader
+taken-while-closed - share-late-reader
+waits-for-closer-while-asked - share-writers-two
+closed-by-nobody - share-write-two
+closed-for-good - share-write-two
+closed-without-own-lock - share-write-two
+closed-without-place-lock - share-write-two
+closed-again - share-both-writers
+closed-but-listed - share-both
+one-reader-stopped - share-write
+anybody-is-nobody -a share-anybody-out
+reader-unknown - share
+reader-known-too-late -d share
+owner-unknown - share
+reader-without-edge - share
+next-line-without-owner - share-chain
+next-line-keeps-position - share-chain
+giver-logs-the-edge - share-fork-asked
+stopped-without-edge - share-write
+stopped-outside-without-edge - share-closed-out
+stopped-while-inside - share-write
+stopped-but-listed - share-closed-out
+stopped-without-lock -t share-closed-out
+waiting-reader-is-asked - share-writers
+stops-but-listed - share-write
+writer-still-listed - share-write-two
+shared-is-writable - share-straddle-write
+shared-without-list - share-straddle-again
+close-not-asked-again - share-group-close
+close-answers-unseen - share-group-close
 LIST
     exit ;;
 answer-without-waiters-lock) # the prototype's mistake: a grant must hold the waiter's lock as well
@@ -66,7 +99,7 @@ no-look-after-locking-words) within own_small 's/!= was\[i\]) ok = 0/!= was[i]) 
 split-says-done) within split 's/, here\.step)/, WEFT_DONE)/' ;;
 holds-for-good) within rearm 's/t->tls->clock + HOLD_TICKS/WEFT_NEVER/' ;;
 holds-and-forgets) within rearm 's/^ *__atomic_store_n(&t->tls->limit, t->tls->clock + HOLD_TICKS.*//' ;;
-sleepers-lost) within serve 's/^ *\*oldest = NULL;/t->waiters = NULL;/' ;;
+sleepers-lost) within serve 's/^ *\*oldest = list->next;/t->waiters = NULL;/' ;;
 rearm-by-plain-store)
     within rearm 's/__atomic_exchange_n(&t->tls->limit, limit, __ATOMIC_SEQ_CST)/__atomic_store_n(\&t->tls->limit, limit, __ATOMIC_RELAXED)/' ;;
 rearm-after-looking)
@@ -81,9 +114,9 @@ seen-filter-too-wide) within weft__rec_edge 's/to->tick < s->tick/to->tick <= s-
 seen-filter-without-step) within weft__rec_edge 's/ && to->step <= s->step//' ;;
 words-not-released-at-tick) within own_small 's/__atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);//' ;;
 words-released-too-early) within own_small 's/__atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);/weft__rec_release(t);/' ;;
-taken-while-inside) within acquire 's/if (u->state != WEFT_IN) {/if (1) {/' ;;
+taken-while-inside) within acquire 's/if (u->state != WEFT_IN && !closing) {/if (!closing) {/' ;;
 owner-not-looked-at-again) within acquire 's/if (__atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) != o) {/if (0) {/' ;;
-answers-what-is-gone) within serve 's/if (__atomic_load_n(&TABLE\[o->want\], __ATOMIC_RELAXED) == t->slot) {/if (1) {/' ;;
+answers-what-is-gone) within serve 's/ && __atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) == t->slot) {/) {/' ;;
 order-says-reached) within weft__rec_order 's/WEFT_DONE/0/' ;;
 word-says-reached) within own_small 's/stripe_mark(\(.*\), WEFT_DONE)/stripe_mark(\1, 0)/' ;;
 owner-releases-before-store)
@@ -110,6 +143,40 @@ go-before-position) # they go on before they can know what they come after
     within weft__rec_go '/^ *stop_pos = /{h;d;};/++stop_age;/{H;d;};/rearm(t, 0);/G' ;;
 go-wakes-one) within weft__rec_go 's/1 << 30/1/' ;;
 go-wakes-nobody) within weft__rec_go '/SYS_futex/d' ;;
+page-gives-what-is-closed) within give 's/ && i + 1 != u->closing//' ;;
+page-shares-what-is-closed) within share 's/ && i + 1 != u->closing//' ;;
+answers-for-what-is-closed) within serve 's/o->want + 1 == t->closing/0/' ;;
+taken-while-closed) within acquire 's/int closing = .*;/int closing = 0;/' ;;
+waits-for-closer-while-asked) within acquire 's/(closing || (u->state == WEFT_IN && !answered))/(u->state == WEFT_IN \&\& !answered)/' ;;
+closed-by-nobody) within close_shared 's/t->closing = line + 1;//' ;;
+closed-for-good) within close_shared 's/t->closing = 0;//' ;;
+closed-without-own-lock)
+    within close_shared '/^ *weft__lock(&t->lock);$/{N;s/.*\n\( *weft__lock(&s->lock);\)/\1/;};/^ *weft__unlock(&s->lock);$/{N;s/\n.*//;}' ;;
+closed-without-place-lock) within close_shared '/lock(&s->lock);/d' ;;
+closed-again) within close_shared 's,shared_line(s\, line),shared_place(s\, line / PAGE_LINES + 1),' ;;
+closed-but-listed) within close_shared 's/^ *d->lines &= .*//' ;;
+one-reader-stopped) within close_shared 's/i < n; i++/i < 1; i++/' ;;
+anybody-is-nobody) within add_reader 's/^ *d->readers++;/d->readers = (uint16_t)(d->readers + (i < READERS));/' ;;
+reader-unknown) within read_too 's/^ *add_reader(d, t);//' ;;
+reader-known-too-late) within read_too 's/^ *add_reader(d, t);//;s/^ *weft__unlock(&s->lock);/& if (d) add_reader(d, t);/' ;;
+owner-unknown) within share 's/^ *add_reader(d, u);//' ;;
+reader-without-edge) within read_too 's/^ *weft__rec_edge([^;]*);//' ;;
+next-line-without-owner) within share 's/^ *weft__rec_edge(t, site, here);//' ;;
+next-line-keeps-position) within share 's/^ *d->pos = standing(t, site);//' ;;
+giver-logs-the-edge) # at a position that others may come after already
+    within serve 's,^ *o->granted = o->wish == WEFT_SHARE,struct shared *d = shared_place(shared_set(line)\, line / PAGE_LINES + 1); if (d) weft__rec_edge(t\, site\, \&d->pos); &,' ;;
+stopped-without-edge) within stop_reading 's/^ *weft__rec_edge(t, site, &t->grant);//' ;;
+stopped-outside-without-edge) within stop_reading 's/^ *weft__rec_edge(t, site, &here);//' ;;
+stopped-while-inside) within stop_reading 's/x->state == WEFT_IN/0/' ;;
+stopped-but-listed) within stop_reading 's/^ *forget(x, line);//' ;;
+stopped-without-lock) within stop_reading 's/^ *forget(x, line);//;s/^ *weft__rec_edge(t, site, &here);/forget(x, line); &/' ;;
+waiting-reader-is-asked) within stop_reading 's/if (x->state == WEFT_IN) {/if (x->state != WEFT_OUT) {/' ;;
+stops-but-listed) within serve 's/^ *forget(t, line);//' ;;
+writer-still-listed) within close_shared 's/^ *forget(t, line);//' ;;
+shared-is-writable) within has 's/ && !write//' ;;
+shared-without-list) within has 's/ && reads(t, line)//' ;;
+close-not-asked-again) within close_shared 's/\*waited |= stop_reading/(void)stop_reading/' ;;
+close-answers-unseen) within stop_reading 's/return answered;/return 0;/' ;;
 *) echo "mutate.sh: no mistake called $name" >&2; exit 2 ;;
 esac
 out=$(sed "$expr" "$file")
