@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Proves: with real threads, what a check lets through is not disturbed: increments under one check are never lost, on
- * lines, words and across lines; and a group is owned as a whole while it is used. */
+ * lines, words and across lines; a group is owned as a whole while it is used; and what is shared does not change while it
+ * is read. */
 #include "owner_world.h"
 #include <pthread.h>
 #include <time.h>
@@ -105,6 +106,31 @@ static void group(struct weft_thread *t, unsigned round) {
     *y += 1;
 }
 
+/* Two numbers in a line that is read much more than written: equal whenever somebody may read them. */
+static uint64_t listed;
+static void read_much(struct weft_thread *t, unsigned round) {
+    volatile uint64_t *x = (uint64_t *)(void *)memory;
+    uint64_t p = (uint64_t)(uintptr_t)memory;
+    tick(t);
+    if (t->slot == 1 && round % 32 == 0) {
+        check(t, p, 64, 1);
+        x[0] += 1;
+        x[7] += 1;
+        return;
+    }
+    struct heat *h = line_heat(LINE_OF(p));
+    if (h->caution || h->reads < 2) h->caution = 0, h->reads = 2; /* as if it had not just been written */
+    t->rng = 1;
+    if (look(t, p, 64, 2)) __atomic_fetch_add(&listed, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < 16; i++)
+        if (x[0] != x[7]) __atomic_store_n(&unequal, 1, __ATOMIC_RELAXED);
+    if (round % 256 == 0) {
+        tick(t);
+        out(t);
+        in(t);
+    }
+}
+
 static void counters(void **state) {
     (void)state;
     run_all(2, one_word);
@@ -138,12 +164,25 @@ static void groups(void **state) {
     assert_int_equal(value(memory + 64), rounds);
 }
 
+static void reading(void **state) {
+    (void)state;
+    unequal = 0;
+    for (int n = 2; n <= 4; n++) {
+        listed = 0;
+        run_all(n, read_much);
+        assert_int_equal(unequal, 0);
+        assert_int_equal(value(memory), value(memory + 56));
+        assert_true(listed > 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(counters, world),
         cmocka_unit_test_setup(counters_in_words, world),
         cmocka_unit_test_setup(counters_across_lines, world),
         cmocka_unit_test_setup(groups, world),
+        cmocka_unit_test_setup(reading, world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
