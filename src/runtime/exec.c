@@ -45,7 +45,7 @@ long weft__sys_execve(struct weft_thread *t, const long a[6]) {
     }
     if (!weft__gate_input(t, WEFT_ITEM_INPUT, WEFT_OP_EXEC))
         weft__diverged("thread %u at tick %lu becomes another program, which the recording does not have there", t->slot, t->tls->clock);
-    if (!weft__gate_more(t)) weft__end_as_recorded(t);
+    if (weft__gate_op(t) != SYS_execve) weft__end_as_recorded(t);
     return weft__input(t, SYS_execve, 0, NULL, 0);
 }
 

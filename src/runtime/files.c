@@ -308,7 +308,7 @@ static void replay_names(long nr, const long a[6], const char *from, const char 
 }
 
 static void replay(struct weft_thread *t, const long a[6]) {
-    if (!weft__gate_more(t)) return;
+    if (weft__gate_op(t) != WEFT_OP_FILE) return;
     struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, WEFT_OP_FILE);
     if (!it || it->size < 8 + sizeof(struct weft_file_item))
         weft__diverged("thread %u at tick %lu does something to a file that the recording does not have there", t->slot, t->tls->clock);

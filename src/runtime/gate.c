@@ -285,13 +285,6 @@ uint32_t weft__gate_op(struct weft_thread *t) {
     return 0;
 }
 
-/* Whether another input stands at this tick. */
-int weft__gate_more(struct weft_thread *t) {
-    for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == t->tls->clock; i++)
-        if (i->kind == WEFT_S_INPUT) return 1;
-    return 0;
-}
-
 const void *weft__gate_data(const struct weft_sched_item *i) { return weft__file + i->data; }
 
 /* The process is about to end in this thread: let all others finish their recorded parts first (LEAP 2.5). */

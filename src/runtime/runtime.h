@@ -288,7 +288,6 @@ void weft__gate_operation(struct weft_thread *t);
 void weft__gate_miss(struct weft_thread *t, uint64_t site);
 struct weft_sched_item *weft__gate_input(struct weft_thread *t, int item, int64_t op); /* op < 0: any; NULL: none here */
 uint32_t weft__gate_op(struct weft_thread *t);
-int weft__gate_more(struct weft_thread *t);
 int weft__gate_next_is(struct weft_thread *t, int op, const void *data, size_t n); /* the next tick has this input */
 void weft__gate_end(struct weft_thread *t);
 void weft__gate_finish(struct weft_thread *t); /* the process ends: wait for all others' recorded parts */

@@ -117,7 +117,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         int64_t ret = 0;
         __builtin_memcpy(&slot, (const char *)weft__gate_data(it) + 8, 4);
         /* A second item tells that it failed after all. */
-        if (weft__gate_more(t) && (it = weft__gate_input(t, WEFT_ITEM_INPUT, WEFT_OP_THREAD_CREATE)))
+        if (weft__gate_op(t) == WEFT_OP_THREAD_CREATE && (it = weft__gate_input(t, WEFT_ITEM_INPUT, WEFT_OP_THREAD_CREATE)))
             __builtin_memcpy(&ret, weft__gate_data(it), 8);
         if (ret) {
             weft__leave(t, was);
