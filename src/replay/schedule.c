@@ -115,7 +115,7 @@ static int first_walk(struct build *b, struct weft_counts *counts, struct weft_e
             continue;
         }
         if (!is_met(&i)) continue;
-        if (i.op > UINT32_MAX && i.kind != WEFT_ITEM_MEMORY) {
+        if (i.kind == WEFT_ITEM_MEMORY ? i.size <= 8 : i.op > UINT32_MAX) {
             r = weft__err(err, EBADMSG, "%s: chunk %llu at 0x%llx: operation %llu cannot be", b->t->path,
                           (unsigned long long)i.chunk, (unsigned long long)(i.chunk * WEFT_CHUNK + i.off),
                           (unsigned long long)i.op);

@@ -105,7 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             WEFT_CHECK(slots[n].items_off + slots[n].items * sizeof *i <= h->flags_off);
             for (uint64_t k = 0; k < slots[n].items; k++) {
                 WEFT_CHECK(k == 0 || i[k - 1].tick <= i[k].tick);
-                if (i[k].kind == WEFT_S_INPUT)
+                if (i[k].kind == WEFT_S_MEMORY) WEFT_CHECK(i[k].size > 8);
+                if (i[k].kind == WEFT_S_INPUT || i[k].kind == WEFT_S_MEMORY)
                     WEFT_CHECK(i[k].data >= h->data_off && i[k].data + i[k].size <= h->data_off + h->data_len);
                 else
                     WEFT_CHECK(i[k].a < h->flags);
