@@ -52,6 +52,8 @@ static long place_mmap(const long a[6]) {
         }
         long r = map(at, a);
         if (!failed(r)) next = at;
+        if (r == -EINVAL) /* large pages and some devices want more: the kernel knows; or it is wrong anyhow */
+            return weft__raw6(SYS_mmap, 0, a[1], a[2], a[3], a[4], a[5]);
         if (r != -EEXIST) return r;
         step = step ? step * 2 : n;
     }
