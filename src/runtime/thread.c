@@ -276,6 +276,8 @@ int weft__thread_exit(struct weft_thread *t) {
 
 static int join_result(struct weft_thread *t, pthread_t p, void **ret, int r, void *value) {
     struct weft_thread *c = weft__thread_of(p);
+    /* First: once others know this position to be done, it must not come after anything more. */
+    if (r == 0 && ret) weft__take(t, ret, sizeof *ret);
     if (r == 0 && c) {
         if (weft__mode == WEFT_RECORD) weft__rec_edge(t, 0, &c->last);
         weft__lock(&slots_lock);
@@ -286,10 +288,7 @@ static int join_result(struct weft_thread *t, pthread_t p, void **ret, int r, vo
         slot_free(c);
         weft__unlock(&slots_lock);
     }
-    if (r == 0 && ret) {
-        weft__take(t, ret, sizeof *ret);
-        *ret = value;
-    }
+    if (r == 0 && ret) *ret = value;
     return r;
 }
 
