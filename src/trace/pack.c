@@ -397,6 +397,7 @@ int weft__packer_finish(struct weft_packer *p, enum weft_end_kind kind, uint32_t
     if (r < 0) goto out; /* streams stays for people to look at */
     p->t->modules_all = true;
     p->counts.stream_bytes = p->cursor.stream_bytes;
+    p->counts.edge_bytes = p->cursor.edge_bytes;
     *counts = p->counts;
     if (p->zst >= 0 && close(p->zst) < 0 && !p->error) p->error = errno;
     p->zst = -1;
