@@ -83,7 +83,7 @@ enum weft_maps { WEFT_MAPS_LIBC = 0, WEFT_MAPS_OWN, WEFT_MAPS_FOREIGN };
 struct weft_range {
     const void *p;
     size_t n;  /* bytes; characters of a string at most */
-    int width; /* 0: n bytes; else a string of characters of this size, which is read */
+    int width; /* 0: n bytes; else a string of characters of this size */
     int write;
 };
 

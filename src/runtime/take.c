@@ -64,6 +64,9 @@ WEFT_HIDDEN void weft__t_take_str(const char *s) { add(s, SIZE_MAX, 1, 0); }
 WEFT_WRAP(__weft_take_str, weft__t_take_str);
 WEFT_HIDDEN void weft__t_take_wcs(const char *s) { add(s, SIZE_MAX, 4, 0); }
 WEFT_WRAP(__weft_take_wcs, weft__t_take_wcs);
+/* A string that is written as far as it goes, in characters of that size. */
+WEFT_HIDDEN void weft__t_take_written(const void *s, int width) { add(s, SIZE_MAX, width, 1); }
+WEFT_WRAP(__weft_take_written, weft__t_take_written);
 /* At most n characters of a string. */
 WEFT_HIDDEN void weft__t_take_strn(const void *s, size_t n, int width) { add(s, n, width, 0); }
 WEFT_HIDDEN void weft__t_take_bytes(const char *s, size_t n) { add(s, n, 1, 0); }
@@ -119,12 +122,12 @@ size_t weft__group_length(const void *s, int width, size_t most, int *whole) {
 }
 
 /* One pass over a string; its lines are taken as far as it goes. */
-static int take_string(struct weft_thread *t, uint64_t p, size_t n, int width) {
+static int take_string(struct weft_thread *t, uint64_t p, size_t n, int width, int write) {
     int waited = 0, fresh = 1;
     for (; n; p += (unsigned)width, n--) {
         if (fresh || !(p & (WEFT_LINE - 1))) {
             if ((fresh || !(p & 4095)) && !readable(p)) return waited;
-            waited |= weft__rec_take(t, p, 1, 0, 0);
+            waited |= weft__rec_take(t, p, 1, 0, write);
             fresh = 0;
         }
         if (width == 1 ? !*(const char *)p : !*(const int *)p) return waited;
@@ -137,7 +140,7 @@ int weft__group_pass(struct weft_thread *t) {
     for (uint32_t i = 0; i < t->nranges; i++) {
         struct weft_range *r = &t->ranges[i];
         uint64_t p = (uint64_t)(uintptr_t)r->p;
-        waited |= r->width ? take_string(t, p, r->n, r->width) : weft__rec_take(t, p, r->n, 0, r->write);
+        waited |= r->width ? take_string(t, p, r->n, r->width, r->write) : weft__rec_take(t, p, r->n, 0, r->write);
     }
     return waited;
 }

@@ -155,6 +155,10 @@ static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_externa
             BEGIN();
             if (whole || x->size == WEFT_SIZE_WHOLE || x->size == WEFT_SIZE_NONE) {
                 take_object(r, p);
+            } else if ((x->size == WEFT_SIZE_STRING || x->size == WEFT_SIZE_WSTRING) && x->kind == WEFT_EFF_WRITE) {
+                LLVMTypeRef two[2] = {r->ptr, r->i32};
+                LLVMValueRef a[2] = {p, LLVMConstInt(r->i32, x->size == WEFT_SIZE_STRING ? 1 : 4, 0)};
+                weft__rw_call_named(r, "__weft_take_written", LLVMFunctionType(r->vd, two, 2, 0), a, 2);
             } else if (x->size == WEFT_SIZE_STRING) {
                 weft__rw_call_named(r, "__weft_take_str", one_t, &p, 1);
             } else if (x->size == WEFT_SIZE_WSTRING) {
