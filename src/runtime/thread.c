@@ -363,7 +363,6 @@ WEFT_HIDDEN int weft__pthread_detach(pthread_t p) {
         c->joined_or_detached = 1;
         if (c->exiting) {
             c->exiting = 0;
-        c->tls = NULL; /* until it runs */
             slot_free(c);
         }
         weft__unlock(&slots_lock);
