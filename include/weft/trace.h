@@ -6,13 +6,15 @@
  *
  *   header    who was recorded: program, arguments, environment, limits. Written by `weft record` before the start.
  *   streams   what happened: one sequential stream of items per thread slot, cut into chunks of WEFT_CHUNK bytes.
- *             Written by the runtime inside the program, through a shared mapping, so that a kill loses nothing.
+ *             Written by the runtime inside the program.
  *   end       how it ended. Written by `weft record` after the end; a trace without it was cut short.
  *
- * `weft record` moves chunks from `streams` to `streams.zst`, as zstd frames, while the program runs and after it. So the
- * chunks of a trace are those of `streams.zst`, then those of `streams`; either file may be missing. A slot's chunks keep
- * their order. One that is in both files counts once: it was to be removed from `streams`. Without `end`, the last frame may be
- * cut short: then its chunks are all in `streams`.
+ * While the program runs there is a fourth file, `open`, with the chunk that each thread fills, through a shared mapping, so
+ * that a kill loses nothing; a full one goes to `streams`. `weft record` moves chunks from there to `streams.zst`, as zstd frames,
+ * while the program runs, and after it all. So the chunks of a trace are those of `streams.zst`, then those of `streams`, then
+ * those of `open`; each file may be missing, but not both of the first two. A slot's chunks keep their order. One that is in two
+ * files counts once: it was to be removed from the latter. Without `end`, the last frame of `streams.zst` may be cut short: then
+ * its chunks are all in `streams`; and a chunk in `streams` whose magic is 0 may hold anything: then it is in `open`.
  *
  * All integers are little-endian. A varint is LEB128 (7 bits a byte, low bits first, at most 10 bytes). A signed varint
  * is a varint of (v << 1) ^ (v >> 63).
@@ -34,7 +36,7 @@
 enum weft_trace_version {
     WEFT_TRACE_V1 = 1, /* first */
     WEFT_TRACE_V2 = 2, /* a chunk's hash covers its head; weft_hash has lanes */
-    WEFT_TRACE_V3 = 3, /* streams.zst and streams together; a version 2 trace has the one or the other, and is read so too */
+    WEFT_TRACE_V3 = 3, /* streams.zst, streams and open together; version 2 has one of the first two, and is read so too */
     WEFT_TRACE_OLDEST = WEFT_TRACE_V2, /* that is read */
     WEFT_TRACE_VERSION = WEFT_TRACE_V3,
 };
@@ -71,8 +73,8 @@ _Static_assert(sizeof(struct weft_trace_header) == 128, "header layout");
  * of the slot's chunk before it in the trace (0 for the first); and, if it is sealed (used is not 0), used is between
  * sizeof(struct weft_chunk) and WEFT_CHUNK, hash is its weft_chunk_hash, its items fill bytes [sizeof(struct weft_chunk),
  * used) exactly, and all after them are zero. An open chunk (used is 0) holds items up to the first zero byte in place of a tag. All-zero
- * chunks may stand anywhere: they were reserved and not used. A slot's ticks never go back from chunk to chunk. In an unsealed
- * file a chunk with magic 0 and no items counts as reserved: the writer was killed while it filled the head. No edge stands
+ * chunks may stand anywhere: they were reserved and not used. A slot's ticks never go back from chunk to chunk. In
+ * streams, before there is an end, and in open, a chunk with magic 0 counts as reserved, whatever follows. No edge stands
  * between PARTs and their item; a step is at most 0xfffffe. */
 #define WEFT_CHUNK 32768u
 

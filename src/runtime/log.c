@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Appends items to `streams` (trace.h says how they look).
+/* Appends items to a thread's chunk (trace.h says how they look), and full chunks to `streams`.
  *
- * Each thread writes into a chunk of its own, through a shared mapping of the file, so what was written is in the page
- * cache at once and survives any end of the process. An item's tag byte is stored last: a reader of a file whose writer
- * was killed stops at the first zero tag and has seen only whole items (x86 keeps the order of stores; the compiler is
- * told by a release store).
+ * Each thread fills its chunk in a place of its own in the file `open`, through a shared mapping, so what was written is in
+ * the page cache at once and survives any end of the process. A full chunk is written to `streams` and the place used again:
+ * to map ever new pages of a file costs five times as much (40 us a chunk on ext4, 8 so), and memory would grow. An item's
+ * tag byte is stored last: a reader of a file whose writer was killed stops at the first zero tag and has seen only whole
+ * items (x86 keeps the order of stores; the compiler is told by a release store).
  *
- * Disk space is reserved (fallocate) a whole extent at a time before any of it is mapped, because a full disk under a mapping is
- * a SIGBUS. Where there is no more, or no more is allowed (--max-size), the log ends, and the program goes on. It ends for
- * all threads of all processes at once, by one word that they share (root->log_full): from the moment that a thread has
- * seen it, it logs nothing more, only LOST, for which space is kept free at the end of each chunk. So what is logged is
- * a consistent cut, as if all had been killed together: whoever comes after something that was not logged, by whatever
- * way, has seen the word too. */
+ * Disk space is reserved (fallocate) before it is mapped, because a full disk under a mapping is a SIGBUS, and for `streams`
+ * a whole extent at a time. Where there is no more, or no more is allowed (--max-size), the log ends, and the program goes
+ * on. It ends for all threads of all processes at once, by one word that they share (root->log_full): from the moment that a
+ * thread has seen it, it logs nothing more, only LOST, for which space is kept free at the end of each chunk. So what is
+ * logged is a consistent cut, as if all had been killed together: whoever comes after something that was not logged, by
+ * whatever way, has seen the word too. */
 #include "runtime.h"
 #include "sys.h"
 #include "sys_calls.h"
@@ -20,13 +21,14 @@
 #include <sys/mman.h>
 
 #define EXTENT (4ul << 20)       /* at most */
-#define EXTENT_MIN (256ul << 10) /* grows with the file: a quarter of it */
+#define EXTENT_MIN (64ul << 10) /* grows with the file: a quarter of it */
 #define TAIL 16    /* kept for LOST */
 #define EDGE_MAX 56
 
-static int log_fd = -1, dir_fd = -1, alive_fd = -1;
+static int log_fd = -1, open_fd = -1, dir_fd = -1, alive_fd = -1;
 static int log_lock;
-static uint64_t file_used, file_size; /* bytes: of chunks given out, reserved */
+static uint64_t file_used, file_size; /* bytes of streams: of chunks given out, reserved */
+static uint64_t windows;              /* bytes of open */
 
 /* Out of the way of the program's own descriptors: beyond its limit, if that can be raised for a moment. */
 static int up(long fd) {
@@ -63,15 +65,18 @@ void weft__log_open(void) {
     fd = weft__raw(SYS_open, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) weft__refuse("cannot open %s (error %ld)", dir, -fd);
     dir_fd = up(fd);
+    fd = weft__raw(SYS_openat, dir_fd, "open", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) weft__refuse("cannot make a file in %s (error %ld)", dir, -fd);
+    open_fd = up(fd);
     alive_fd = up(WEFT_ALIVE_FD);
 }
 
-int weft__log_own_fd(long fd) { return fd >= 0 && (fd == log_fd || fd == dir_fd || fd == alive_fd); }
+int weft__log_own_fd(long fd) { return fd >= 0 && (fd == log_fd || fd == open_fd || fd == dir_fd || fd == alive_fd); }
 
 /* The program wants this number for itself. */
 void weft__log_move_fd(long fd) {
-    int *own[] = {&log_fd, &dir_fd, &alive_fd};
-    for (int i = 0; i < 3; i++) {
+    int *own[] = {&log_fd, &open_fd, &dir_fd, &alive_fd};
+    for (int i = 0; i < 4; i++) {
         if (*own[i] != fd) continue;
         long to = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
         if (to < 0) to = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 200);
@@ -92,7 +97,7 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
     if (d + n + sizeof streams > sizeof path) weft__refuse("processes were forked too deep for the length of a path");
     weft__copy(path + d, name, n);
     weft__copy(path + d + n, streams, sizeof streams);
-    file_used = file_size = 0;
+    file_used = file_size = windows = 0;
     log_lock = 0;
     t->log = (struct weft_log){0};
     if (weft__root->log_full) {
@@ -119,11 +124,15 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
         c->outcome = WEFT_OUT_RUNNING; /* the parent may have ended meanwhile */
         c->exit_kind = c->exit_code = 0;
         c->message[0] = 0;
+        long tails = -1;
         r = fd = weft__raw(SYS_openat, dir, "streams", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (r >= 0) r = tails = weft__raw(SYS_openat, dir, "open", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (r >= 0) {
             weft__raw(SYS_close, log_fd);
+            weft__raw(SYS_close, open_fd);
             weft__raw(SYS_close, dir_fd);
             log_fd = up(fd);
+            open_fd = up(tails);
             dir_fd = up(dir);
             return;
         }
@@ -131,14 +140,14 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
     weft__refuse("a forked process cannot be recorded: no folder for it in %s (error %ld)", c->streams, -r);
 }
 
-/* Reserves n more bytes of the file, as far as --max-size allows. */
-static long reserve(uint64_t n) {
+/* Reserves n more bytes of a file, as far as --max-size allows. */
+static long reserve(int fd, uint64_t at, uint64_t n) {
     if (__atomic_add_fetch(&weft__root->disk_bytes, n, __ATOMIC_RELAXED) > weft__root->max_bytes && weft__root->max_bytes) {
         __atomic_fetch_sub(&weft__root->disk_bytes, n, __ATOMIC_RELAXED);
         return -EFBIG;
     }
-    long r = weft__raw(SYS_fallocate, log_fd, 0, file_size, n);
-    if (r == -EOPNOTSUPP || r == -ENOSYS) r = weft__raw(SYS_ftruncate, log_fd, file_size + n);
+    long r = weft__raw(SYS_fallocate, fd, 0, at, n);
+    if (r == -EOPNOTSUPP || r == -ENOSYS) r = weft__raw(SYS_ftruncate, fd, at + n);
     if (r) __atomic_fetch_sub(&weft__root->disk_bytes, n, __ATOMIC_RELAXED);
     return r;
 }
@@ -148,30 +157,50 @@ static long extend(void) {
     uint64_t n = file_size / 4 & ~(EXTENT_MIN - 1);
     long r;
     n = n < EXTENT_MIN ? EXTENT_MIN : n > EXTENT ? EXTENT : n;
-    while ((r = reserve(n)) && n > WEFT_CHUNK) n /= 2;
+    while ((r = reserve(log_fd, file_size, n)) && n > WEFT_CHUNK) n = n / 2 & ~(uint64_t)(WEFT_CHUNK - 1);
     if (!r) file_size += n;
     return r;
 }
 
-/* A zeroed chunk, mapped; NULL: the log has ended. Each thread maps but two: the one that it writes, and the one before,
- * which it closes when it has the next. */
-static struct weft_chunk *chunk_new(struct weft_thread *t) {
-    void *at = weft__slot_log(t->slot) + WEFT_CHUNK * (t->log.seq & 1);
+/* The thread's place in `open`, mapped: its chunks are filled there. */
+static long window(struct weft_thread *t) {
+    void *at = weft__slot_log(t->slot);
+    weft__lock(&log_lock);
+    long r = reserve(open_fd, windows, WEFT_CHUNK);
+    if (!r) r = weft__raw(SYS_mmap, at, WEFT_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, open_fd, windows);
+    if (r == (long)at) {
+        windows += WEFT_CHUNK;
+        t->log.chunk = at;
+        r = 0;
+    }
+    weft__unlock(&log_lock);
+    return r;
+}
+
+/* A place in `streams` for a chunk that is full. */
+static long space(uint64_t *off) {
     long r = 0;
     weft__lock(&log_lock);
-    uint64_t full = weft__root->log_full;
-    if (!full && file_used == file_size) r = extend();
-    if (!full && !r) {
-        r = weft__raw(SYS_mmap, at, WEFT_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, log_fd, file_used);
-        if (r == (long)at) {
-            r = 0;
-            file_used += WEFT_CHUNK;
-            __atomic_fetch_add(&weft__root->chunks, 1, __ATOMIC_RELAXED);
-        }
+    if (file_used == file_size) r = extend();
+    if (!r) {
+        *off = file_used;
+        file_used += WEFT_CHUNK;
     }
-    if (r) __atomic_store_n(&weft__root->log_full, (uint64_t)-r, __ATOMIC_RELEASE);
     weft__unlock(&log_lock);
-    return full || r ? NULL : at;
+    if (!r) __atomic_fetch_add(&weft__root->chunks, 1, __ATOMIC_RELAXED);
+    return r;
+}
+
+static long put(const void *p, size_t n, uint64_t off) {
+    while (n) {
+        long r = weft__raw(SYS_pwrite64, log_fd, p, n, off);
+        if (r == -EINTR) continue;
+        if (r <= 0) return r ? r : -EIO;
+        p = (const char *)p + r;
+        off += (uint64_t)r;
+        n -= (size_t)r;
+    }
+    return 0;
 }
 
 static unsigned char *varint(unsigned char *p, uint64_t v) {
@@ -193,35 +222,53 @@ static void seal(struct weft_log *l) {
     __atomic_store_n(&c->used, used, __ATOMIC_RELEASE);
 }
 
+/* Ends the thread's stream. */
+static int lose(struct weft_log *l, uint64_t tick) {
+    l->lost = 1;
+    if (!l->at) return 0;
+    unsigned char *p = varint(l->at + 1, tick - l->tick);
+    p = varint(p, weft__root->log_full);
+    *p++ = 0;
+    __atomic_store_n(l->at, WEFT_ITEM_LOST, __ATOMIC_RELEASE);
+    l->at = p;
+    seal(l);
+    return 0;
+}
+
+static void set_full(long r) { __atomic_store_n(&weft__root->log_full, (uint64_t)-r, __ATOMIC_RELEASE); }
+
 /* Room for n bytes in the thread's chunk. 0: the log has ended. */
 static int room(struct weft_thread *t, size_t n, uint64_t tick) {
     struct weft_log *l = &t->log;
-    uint64_t full = __atomic_load_n(&weft__root->log_full, __ATOMIC_ACQUIRE);
-    if (likely(l->chunk && (size_t)(l->end - l->at) >= n && !full)) return 1;
+    uint64_t full = __atomic_load_n(&weft__root->log_full, __ATOMIC_ACQUIRE), off = 0;
+    if (likely(l->at && (size_t)(l->end - l->at) >= n && !full)) return 1;
     if (l->lost) return 0;
-    struct weft_chunk *c = full ? NULL : chunk_new(t);
-    if (!c) {
-        l->lost = 1;
-        if (l->chunk) {
-            unsigned char *p = varint(l->at + 1, tick - l->tick);
-            p = varint(p, weft__root->log_full);
-            *p++ = 0;
-            __atomic_store_n(l->at, WEFT_ITEM_LOST, __ATOMIC_RELEASE);
-            l->at = p;
-            seal(l);
-        }
-        return 0;
+    if (full) return lose(l, tick);
+    long r = l->at ? space(&off) : window(t);
+    if (r) {
+        set_full(r);
+        return lose(l, tick);
     }
-    if (l->chunk) {
+    struct weft_chunk *c = l->chunk;
+    if (l->at) {
+        /* The head last: a chunk in `streams` is whole, or none. Then it goes from here; who is killed in between leaves
+         * it twice. */
+        uint32_t used = (uint32_t)(l->at - (unsigned char *)c);
         seal(l);
-        /* Who has filled one will fill the next: one call instead of eight page faults. */
-        weft__raw(SYS_madvise, c, WEFT_CHUNK, MADV_POPULATE_WRITE);
+        r = put(c + 1, used - sizeof *c, off + sizeof *c);
+        if (!r) r = put(c, sizeof *c, off);
+        if (r) {
+            set_full(r);
+            l->lost = 1;
+            return 0;
+        }
+        __atomic_store_n(&c->magic, 0, __ATOMIC_RELEASE);
+        weft__zero(c, used);
     }
     c->slot = t->slot;
     c->seq = l->seq++;
     c->tick = tick;
     __atomic_store_n(&c->magic, WEFT_CHUNK_MAGIC, __ATOMIC_RELEASE);
-    l->chunk = c;
     l->at = (unsigned char *)(c + 1);
     l->end = (unsigned char *)c + WEFT_CHUNK - TAIL;
     l->tick = tick;
@@ -275,7 +322,7 @@ void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a,
     const unsigned char *p = b;
     while (bn > max) {
         size_t n = max;
-        if (t->log.chunk) {
+        if (t->log.at) {
             size_t left = (size_t)(t->log.end - t->log.at);
             if (left > 4096 && left - 64 < n) n = left - 64;
         }

@@ -210,7 +210,7 @@ __attribute__((format(printf, 3, 4))) size_t weft__format(char *buf, size_t n, c
     } while (0)
 
 /* ---- log.c */
-unsigned char *weft__slot_log(uint32_t slot); /* start.c: two chunks of address space */
+unsigned char *weft__slot_log(uint32_t slot); /* start.c: a chunk of address space */
 void weft__log_open(void);
 void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const struct weft_pos *other);
 void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn);

@@ -33,12 +33,12 @@ WEFT_HIDDEN const uint64_t weft__off_fn = offsetof(struct weft_thread, fn);
 
 #define RT_STACK (256ul << 10)
 
-/* What belongs to a slot (thread structure, runtime stack, chunks of the log, heap structure) lies at an address that follows from the slot:
+/* What belongs to a slot (thread structure, runtime stack, chunk of the log, heap structure) lies at an address that follows from the slot:
  * pointers to it may show on the program's stack, which must not depend on the mode. */
 #define SLOT_SIZE (512ul << 10)
 #define SLOT_LOG (384ul << 10)
 #define SLOT_HEAP (448ul << 10)
-_Static_assert(sizeof(struct weft_thread) + RT_STACK <= SLOT_LOG && SLOT_LOG + 2 * WEFT_CHUNK <= SLOT_HEAP, "layout of a slot");
+_Static_assert(sizeof(struct weft_thread) + RT_STACK <= SLOT_LOG && SLOT_LOG + WEFT_CHUNK <= SLOT_HEAP, "layout of a slot");
 
 void *weft__rt_map(size_t n) {
     static uint64_t next = WEFT_RT_BASE;

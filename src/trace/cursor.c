@@ -6,9 +6,7 @@
  * In file order, items of different slots mix chunk by chunk, but each slot's items come in its stream order, so one
  * walk serves everything that keeps state per slot.
  *
- * Two things are taken more generously than the letter: a chunk of an unsealed file whose magic is still 0 and whose
- * items are all zero counts as reserved, whatever else stands in its header (the program was killed while it filled it
- * in); and PART items that are the last of a slot are dropped (it was killed before the item itself). */
+ * One thing is taken more generously than the letter: PART items that are the last of a slot are dropped (it was killed before the item itself). */
 #include "trace/trace.h"
 
 #include <errno.h>
@@ -96,14 +94,16 @@ static bool next_chunk(struct weft_cursor *c) {
 
 int weft__cursor_take(struct weft_cursor *c, struct weft_err *err) {
     struct weft_chunk h;
-    bool packed = c->chunk < c->t->packed;
+    bool packed = c->chunk < c->t->packed, open = c->open;
     memcpy(&h, c->buf, sizeof h);
-    if (h.magic == 0 && all_zero(c->buf + sizeof h, WEFT_CHUNK - sizeof h) && (!packed || all_zero(c->buf, sizeof h)))
-        return 0; /* reserved, not used; or moved to streams.zst */
+    if (h.magic == 0 && (open || (!packed && !c->t->has_end) ||
+                         (all_zero(c->buf + sizeof h, WEFT_CHUNK - sizeof h) && (!packed || all_zero(c->buf, sizeof h)))))
+        return 0; /* reserved, not used; or moved to another file, or not all of it yet */
     if (h.magic != WEFT_CHUNK_MAGIC) return BAD(c, 0, "this is not a chunk (wrong magic)");
     if (h.slot == 0 || h.slot > WEFT_MAX_SLOT) return BAD(c, 4, "there is no thread slot %u", h.slot);
     struct weft_cursor_slot *s = slot_of(c, h.slot);
-    if (!packed && h.seq < s->packed) return 0; /* moved, and not removed yet */
+    if (h.seq < (packed ? 0 : open ? s->seq : s->packed)) return 0; /* moved, and not removed yet */
+    if (open && h.seq > s->seq && c->t->recording) return 0;        /* moved those before it while we read */
     if (h.seq != s->seq)
         return BAD(c, 8, "chunk %u of thread %u stands where its chunk %u should be (is a piece of the file missing?)",
                    h.seq, h.slot, s->seq);
@@ -131,6 +131,7 @@ int weft__cursor_load(struct weft_cursor *c, struct weft_err *err) {
     if (c->only && (r = weft__trace_index(c->t, err)) < 0) return r;
     while (next_chunk(c)) {
         if ((r = weft__trace_chunk(c->t, c->chunk, c->buf, err)) < 0) return r;
+        c->open = c->chunk >= c->t->closed;
         if ((r = weft__cursor_take(c, err)) != 0) return r;
     }
     if (!c->only) c->t->modules_all = true;

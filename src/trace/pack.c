@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Moves chunks from streams to streams.zst: while the program runs, those that are closed, in whole frames
- * (weft__packer_some); after its end the rest, and then end is written (weft__packer_finish).
+/* Moves chunks from streams to streams.zst: while the program runs, in whole frames (weft__packer_some); after its end the rest,
+ * and those in open, and then end is written (weft__packer_finish).
  *
  * A chunk is in streams.zst before it goes from streams (a hole is punched there, so that the disk gets its space back), and
  * a reader skips what it has seen already. So whoever is killed at whatever moment, nothing is lost. A slot's chunks are moved
@@ -27,6 +27,7 @@
 #define LEVEL 1
 #define MOST_WORKERS 16
 #define PER_FRAME (WEFT_FRAME / WEFT_CHUNK)
+#define FROM_OPEN (1ull << 63)
 
 /* With zstd's checksum: it tells rot before the chunks are looked at. */
 static ZSTD_CCtx *compressor(void) {
@@ -66,7 +67,7 @@ int weft__streams_compress(const uint8_t *bytes, size_t n, char **out, size_t *l
 struct frame {
     uint8_t *raw;
     size_t chunks, packed_len;
-    uint64_t from[PER_FRAME]; /* places of the chunks in streams */
+    uint64_t from[PER_FRAME]; /* places of the chunks in streams; with FROM_OPEN in open */
     uint32_t opened;          /* bits: this one was open, and raw has it closed */
     void *packed;
     size_t room;
@@ -85,10 +86,12 @@ struct weft_packer {
     struct weft_trace *t;
     uint64_t *disk_bytes; /* shared with the runtime: what the trace takes on disk; may be NULL */
     int fd, zst;          /* streams, for holes; streams.zst, -1 until it is needed */
+    int open_fd;          /* open, at the end */
     char *zst_path;
     uint64_t zst_size;
     int error; /* errno of the first failure: from then on nothing is moved */
     bool holes; /* can be made */
+    bool open_stays;
     int broken; /* what weft__packer_some has met: the trace cannot be closed */
     struct weft_err why;
     struct weft_cursor cursor;
@@ -137,14 +140,14 @@ struct weft_packer *weft__packer_new(struct weft_trace *t, uint64_t *disk_bytes)
     struct weft_strbuf path = {0};
     p->t = t;
     p->disk_bytes = disk_bytes;
-    p->zst = -1;
+    p->zst = p->open_fd = -1;
     p->holes = true;
     weft__strbuf_printf(&path, "%s/streams", t->dir);
     p->fd = open(path.s, O_RDWR | O_CLOEXEC);
     weft__strbuf_fini(&path);
     weft__strbuf_printf(&path, "%s/streams.zst", t->dir);
     p->zst_path = path.s;
-    if (t->fd >= 0) flock(t->fd, LOCK_UN); /* we know what we do to it */
+    if (t->fd[WEFT_STREAMS] >= 0) flock(t->fd[WEFT_STREAMS], LOCK_UN); /* we know what we do to it */
     weft__cursor_open(&p->cursor, t, 0);
     p->cursor.skim = true;
     return p;
@@ -160,6 +163,7 @@ void weft__packer_free(struct weft_packer *p) {
     free(p->seq);
     if (p->fd >= 0) close(p->fd);
     if (p->zst >= 0) close(p->zst);
+    if (p->open_fd >= 0) close(p->open_fd);
     free(p->zst_path);
     free(p);
 }
@@ -191,10 +195,14 @@ static void *pack(void *arg) {
     return NULL;
 }
 
-/* What cannot be moved stays in streams, closed. What cannot even be closed stays open. */
+/* What cannot be moved stays where it is, closed. What cannot even be closed stays open. */
 static void put_back(struct weft_packer *p, const struct frame *f) {
-    for (size_t i = 0; i < f->chunks; i++)
-        if (f->opened >> i & 1 && pwrite(p->fd, f->raw + i * WEFT_CHUNK, WEFT_CHUNK, (off_t)(f->from[i] * WEFT_CHUNK)) < 0) return;
+    for (size_t i = 0; i < f->chunks; i++) {
+        bool open = f->from[i] & FROM_OPEN;
+        off_t at = (off_t)((f->from[i] & ~FROM_OPEN) * WEFT_CHUNK);
+        p->open_stays |= open;
+        if (f->opened >> i & 1 && pwrite(open ? p->open_fd : p->fd, f->raw + i * WEFT_CHUNK, WEFT_CHUNK, at) < 0) return;
+    }
 }
 
 static void frame_write(struct weft_packer *p, struct frame *f) {
@@ -215,7 +223,8 @@ static void frame_write(struct weft_packer *p, struct frame *f) {
     else {
         p->zst_size += f->packed_len;
         count_disk(p, (int64_t)f->packed_len);
-        for (size_t i = 0; i < f->chunks; i++) add(&p->punch, f->from[i]);
+        for (size_t i = 0; i < f->chunks; i++)
+            if (!(f->from[i] & FROM_OPEN)) add(&p->punch, f->from[i]);
     }
     f->chunks = f->opened = 0;
 }
@@ -284,7 +293,7 @@ void weft__packer_some(struct weft_packer *p, const bool *stop) {
     while (p->ready.n - done >= PER_FRAME && !__atomic_load_n(stop, __ATOMIC_RELAXED) && !p->error && r >= 0) {
         for (size_t i = 0; i < PER_FRAME && r >= 0; i++) {
             uint64_t n = p->ready.at[done + i];
-            r = weft__trace_raw_chunk(p->t, n, f->raw + f->chunks * WEFT_CHUNK, &p->why);
+            r = weft__trace_raw_chunk(p->t, p->fd, n, f->raw + f->chunks * WEFT_CHUNK, &p->why);
             if (r >= 0) r = take(p, f, n, &p->why);
         }
         if (r < 0) break;
@@ -335,12 +344,12 @@ static uint64_t now_us(void) {
     return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
-/* All that is left, in the order of streams; in its place once patience is over. Gives the end of what stays, in bytes. */
+/* All that is left, streams first; in its place once patience is over. Gives the end of what stays of streams, in bytes. */
 static int rest(struct weft_packer *p, uint64_t patience_us, weft_progress *progress, void *ctx, uint64_t *end,
                 struct weft_err *err) {
     uint64_t begun = now_us();
     bool hurry = false;
-    struct stat st = {0};
+    struct stat st = {0}, tails = {0};
     if (p->broken) {
         *err = p->why;
         return p->broken;
@@ -350,18 +359,22 @@ static int rest(struct weft_packer *p, uint64_t patience_us, weft_progress *prog
     p->ready.n = 0;
     if (p->open.n) qsort(p->open.at, p->open.n, sizeof *p->open.at, ascending);
     for (uint64_t all = ((uint64_t)st.st_size + WEFT_CHUNK - 1) / WEFT_CHUNK; p->next < all;) add(&p->open, p->next++);
+    if (p->open_fd >= 0 && fstat(p->open_fd, &tails) == 0)
+        for (uint64_t n = 0; n < (uint64_t)tails.st_size / WEFT_CHUNK; n++) add(&p->open, n | FROM_OPEN);
     *end = 0;
     for (size_t i = 0; i < p->open.n; i++) {
         uint64_t n = p->open.at[i];
+        bool open = n & FROM_OPEN;
         struct frame *f = &p->frame[p->row][p->at];
-        int r = weft__trace_raw_chunk(p->t, n, f->raw + f->chunks * WEFT_CHUNK, err);
+        int r = weft__trace_raw_chunk(p->t, open ? p->open_fd : p->fd, n & ~FROM_OPEN, f->raw + f->chunks * WEFT_CHUNK, err);
+        p->cursor.open = open;
         if (r >= 0) r = take(p, f, n, err);
         if (r < 0) return r;
         if (r == 0) continue;
         if (hurry || p->error) {
             put_back(p, f);
             f->chunks = f->opened = 0;
-            *end = (n + 1) * WEFT_CHUNK;
+            if (!open) *end = (n + 1) * WEFT_CHUNK;
             continue;
         }
         if (f->chunks < PER_FRAME || ++p->at < p->frames) continue;
@@ -381,12 +394,14 @@ static int rest(struct weft_packer *p, uint64_t patience_us, weft_progress *prog
 
 int weft__packer_finish(struct weft_packer *p, enum weft_end_kind kind, uint32_t code, uint64_t patience_us,
                         weft_progress *progress, void *ctx, struct weft_counts *counts, struct weft_err *err) {
-    struct weft_strbuf raw = {0}, end = {0};
+    struct weft_strbuf raw = {0}, end = {0}, tails = {0};
     uint64_t stays = 0;
     int r;
     *counts = (struct weft_counts){0};
     weft__strbuf_printf(&raw, "%s/streams", p->t->dir);
     weft__strbuf_printf(&end, "%s/end", p->t->dir);
+    weft__strbuf_printf(&tails, "%s/open", p->t->dir);
+    p->open_fd = open(tails.s, O_RDWR | O_CLOEXEC);
     if (p->fd < 0) {
         r = weft__err(err, ENOENT, "%s: cannot be opened", raw.s);
         goto out;
@@ -405,6 +420,7 @@ int weft__packer_finish(struct weft_packer *p, enum weft_end_kind kind, uint32_t
         unlink(raw.s);
     else if (ftruncate(p->fd, (off_t)stays) < 0) {} /* the reserved chunks at the end are of no harm */
     if (p->error && !p->zst_size) unlink(p->zst_path);
+    if (!p->open_stays) unlink(tails.s);
 
     struct weft_trace_end e = {
         .kind = (uint32_t)kind,
@@ -417,6 +433,7 @@ int weft__packer_finish(struct weft_packer *p, enum weft_end_kind kind, uint32_t
     weft__end_encode(&e);
     r = weft__file_write(end.s, &e, sizeof e, err);
 out:
+    weft__strbuf_fini(&tails);
     weft__strbuf_fini(&end);
     weft__strbuf_fini(&raw);
     return r;

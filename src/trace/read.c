@@ -129,12 +129,12 @@ static ssize_t read_at(struct weft_trace *t, int fd, void *buf, size_t n, uint64
 static int scan_frames(struct weft_trace *t, struct weft_err *err) {
     size_t room = ZSTD_compressBound(WEFT_FRAME_MAX), cap = 0;
     uint64_t off = 0, bytes = 0, largest = 0;
-    if (room > t->packed_size) room = (size_t)t->packed_size;
+    if (room > t->size[WEFT_PACKED]) room = (size_t)t->size[WEFT_PACKED];
     t->frame_in = weft__alloc(room);
     t->dctx = ZSTD_createDCtx();
     if (!t->dctx) weft__die("out of memory (zstd)");
-    while (off < t->packed_size) {
-        ssize_t n = read_at(t, t->packed_fd, t->frame_in, room, off, err);
+    while (off < t->size[WEFT_PACKED]) {
+        ssize_t n = read_at(t, t->fd[WEFT_PACKED], t->frame_in, room, off, err);
         if (n < 0) return (int)n;
         if (n == 0)
             return weft__err(err, EBADMSG, "%s at 0x%llx: the file has become shorter", t->path,
@@ -146,7 +146,7 @@ static int scan_frames(struct weft_trace *t, struct weft_err *err) {
             size_t size = ZSTD_findFrameCompressedSize(t->frame_in + at, (size_t)n - at);
             if (ZSTD_isError(size)) {
                 if (at) break; /* perhaps cut by the buffer: read again from here */
-                if (t->fd >= 0 && !t->has_end) goto whole; /* was being written; what it was to hold is still in streams */
+                if (t->fd[WEFT_STREAMS] >= 0 && !t->has_end) goto whole; /* was being written; what it was to hold is still in streams */
                 return weft__err(err, EBADMSG, "%s: frame %zu at 0x%llx: %s (was the file truncated?)", t->path,
                                  t->nframes, where, ZSTD_getErrorName(size));
             }
@@ -157,7 +157,7 @@ static int scan_frames(struct weft_trace *t, struct weft_err *err) {
                                  t->nframes, where);
             bytes += content;
             if (content > largest) largest = content;
-            if (bytes > t->packed_size * WEFT_RATIO_MAX + WEFT_RATIO_FREE)
+            if (bytes > t->size[WEFT_PACKED] * WEFT_RATIO_MAX + WEFT_RATIO_FREE)
                 return weft__err(err, EBADMSG,
                                  "%s: frame %zu at 0x%llx: would decompress to more than a recording can hold", t->path,
                                  t->nframes, where);
@@ -175,29 +175,31 @@ whole:
 }
 
 static int open_streams(struct weft_trace *t, struct weft_err *err) {
-    int fd[] = {t->packed_fd, t->fd};
-    uint64_t *size[] = {&t->packed_size, &t->file_size};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < WEFT_FILES; i++) {
         struct stat st;
-        if (fd[i] < 0) continue;
-        if (fstat(fd[i], &st) < 0) return weft__err(err, errno, "%s: %s", t->path, strerror(errno));
+        if (t->fd[i] < 0) continue;
+        if (fstat(t->fd[i], &st) < 0) return weft__err(err, errno, "%s: %s", t->path, strerror(errno));
         if (!S_ISREG(st.st_mode)) return weft__err(err, EBADMSG, "%s: not a regular file", t->path);
-        *size[i] = (uint64_t)st.st_size;
+        t->size[i] = (uint64_t)st.st_size;
     }
-    int r = t->packed_fd < 0 ? 0 : scan_frames(t, err);
-    t->chunks = t->packed + (t->file_size + WEFT_CHUNK - 1) / WEFT_CHUNK;
+    int r = t->fd[WEFT_PACKED] < 0 ? 0 : scan_frames(t, err);
+    t->closed = t->packed + (t->size[WEFT_STREAMS] + WEFT_CHUNK - 1) / WEFT_CHUNK;
+    t->chunks = t->closed + (t->size[WEFT_OPEN] + WEFT_CHUNK - 1) / WEFT_CHUNK;
     return r;
 }
 
+static const char *const names[WEFT_FILES] = {"streams.zst", "streams", "open"};
+
 int weft__trace_open_parts(const char *name, const void *header, size_t header_len, const void *end, size_t end_len,
-                           int packed_fd, int fd, struct weft_trace **out, struct weft_err *err) {
+                           const int fd[WEFT_FILES], struct weft_trace **out, struct weft_err *err) {
     struct weft_trace *t = weft__alloc(sizeof *t);
     struct weft_strbuf path = {0};
     t->dir = weft__strdup(name);
-    t->packed_fd = packed_fd;
-    t->fd = fd;
-    weft__strbuf_printf(&path, "%s: %s%s%s", name, packed_fd >= 0 ? "streams.zst" : "",
-                        packed_fd >= 0 && fd >= 0 ? " and " : "", fd >= 0 ? "streams" : "");
+    weft__strbuf_printf(&path, "%s: ", name);
+    for (int i = 0, n = 0; i < WEFT_FILES; i++) {
+        t->fd[i] = fd[i];
+        if (fd[i] >= 0) weft__strbuf_printf(&path, "%s%s", n++ ? ", " : "", names[i]);
+    }
     t->path = path.s;
     t->strings = weft__alloc(header_len + 1);
     if (header_len) memcpy(t->strings, header, header_len);
@@ -234,7 +236,7 @@ static bool is_being_recorded(const char *dir) {
 int weft__trace_open(const char *dir, struct weft_trace **out, struct weft_err *err) {
     char *header = NULL, *end = NULL;
     size_t header_len = 0, end_len = 0;
-    int dirfd = -1, fd = -1, packed_fd = -1;
+    int dirfd = -1, fd[WEFT_FILES] = {-1, -1, -1};
     struct stat st;
     int r;
 
@@ -254,11 +256,17 @@ int weft__trace_open(const char *dir, struct weft_trace **out, struct weft_err *
     }
     /* In this order, and the lock before the other file is opened: from then on nothing goes from streams, so what is not
      * in the other one by now is found here (pack.c). */
-    fd = openat(dirfd, "streams", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0)
-        while (flock(fd, LOCK_SH) < 0 && errno == EINTR) {}
-    if (fd >= 0 || errno == ENOENT) packed_fd = openat(dirfd, "streams.zst", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if ((fd < 0 && packed_fd < 0) || (packed_fd < 0 && errno != ENOENT)) {
+    static const enum weft_file order[] = {WEFT_STREAMS, WEFT_PACKED, WEFT_OPEN};
+    for (int i = 0; i < WEFT_FILES; i++) {
+        int k = openat(dirfd, names[order[i]], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        fd[order[i]] = k;
+        if (k < 0 && errno != ENOENT) {
+            r = weft__err(err, errno, "%s/%s: %s", dir, names[order[i]], strerror(errno));
+            goto out;
+        }
+        while (k >= 0 && order[i] == WEFT_STREAMS && flock(k, LOCK_SH) < 0 && errno == EINTR) {}
+    }
+    if (fd[WEFT_STREAMS] < 0 && fd[WEFT_PACKED] < 0) {
         r = errno == ENOENT ? weft__err(err, ENOENT, "%s: the trace has lost its streams file", dir)
                             : weft__err(err, errno, "%s/streams: %s", dir, strerror(errno));
         goto out;
@@ -266,14 +274,14 @@ int weft__trace_open(const char *dir, struct weft_trace **out, struct weft_err *
     r = part(dir, "end", sizeof(struct weft_trace_end), &end, &end_len, err);
     if (r < 0 && r != -ENOENT) goto out;
     struct weft_trace *t;
-    r = weft__trace_open_parts(dir, header, header_len, end, end_len, packed_fd, fd, &t, err);
-    packed_fd = fd = -1;
+    r = weft__trace_open_parts(dir, header, header_len, end, end_len, fd, &t, err);
+    for (int i = 0; i < WEFT_FILES; i++) fd[i] = -1;
     if (r < 0) goto out;
     t->recording = recording;
     *out = t;
 out:
-    if (fd >= 0) close(fd);
-    if (packed_fd >= 0) close(packed_fd);
+    for (int i = 0; i < WEFT_FILES; i++)
+        if (fd[i] >= 0) close(fd[i]);
     if (dirfd >= 0) close(dirfd);
     free(end);
     free(header);
@@ -282,8 +290,8 @@ out:
 
 void weft__trace_close(struct weft_trace *t) {
     if (!t) return;
-    if (t->fd >= 0) close(t->fd);
-    if (t->packed_fd >= 0) close(t->packed_fd);
+    for (int i = 0; i < WEFT_FILES; i++)
+        if (t->fd[i] >= 0) close(t->fd[i]);
     ZSTD_freeDCtx(t->dctx);
     free(t->frame_in);
     free(t->frame_out);
@@ -313,8 +321,8 @@ static size_t find_frame(const struct weft_trace *t, uint64_t n) {
     return lo;
 }
 
-int weft__trace_raw_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct weft_err *err) {
-    ssize_t got = read_at(t, t->fd, buf, WEFT_CHUNK, n * WEFT_CHUNK, err);
+int weft__trace_raw_chunk(struct weft_trace *t, int fd, uint64_t n, uint8_t *buf, struct weft_err *err) {
+    ssize_t got = read_at(t, fd, buf, WEFT_CHUNK, n * WEFT_CHUNK, err);
     if (got < 0) return (int)got;
     memset(buf + got, 0, WEFT_CHUNK - (size_t)got);
     /* A whole chunk of zeros was reserved and may be cut anywhere (a full disk does that); one in use may not. */
@@ -328,12 +336,21 @@ int weft__trace_raw_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct
 
 int weft__trace_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct weft_err *err) {
     WEFT_CHECK(n < t->chunks);
-    if (n >= t->packed) return weft__trace_raw_chunk(t, n - t->packed, buf, err);
+    if (n >= t->closed) {
+        /* If its thread lives and took another one meanwhile, this is of both. */
+        struct weft_chunk now;
+        int r = weft__trace_raw_chunk(t, t->fd[WEFT_OPEN], n - t->closed, buf, err);
+        if (r == 0 && read_at(t, t->fd[WEFT_OPEN], &now, sizeof now, (n - t->closed) * WEFT_CHUNK, err) == sizeof now &&
+            (now.magic != ((struct weft_chunk *)buf)->magic || now.seq != ((struct weft_chunk *)buf)->seq))
+            memset(buf, 0, WEFT_CHUNK);
+        return r;
+    }
+    if (n >= t->packed) return weft__trace_raw_chunk(t, t->fd[WEFT_STREAMS], n - t->packed, buf, err);
     size_t i = find_frame(t, n);
     const struct weft_frame *f = &t->frames[i];
     if (t->cached != i + 1) {
         t->cached = 0;
-        ssize_t got = read_at(t, t->packed_fd, t->frame_in, f->size, f->off, err);
+        ssize_t got = read_at(t, t->fd[WEFT_PACKED], t->frame_in, f->size, f->off, err);
         if (got < 0) return (int)got;
         size_t size = (size_t)f->chunks * WEFT_CHUNK;
         size_t r = ZSTD_decompressDCtx(t->dctx, t->frame_out, size, t->frame_in, (size_t)got);

@@ -37,6 +37,8 @@ struct weft_module {
     char *path;
 };
 
+enum weft_file { WEFT_PACKED, WEFT_STREAMS, WEFT_OPEN, WEFT_FILES };
+
 struct weft_trace {
     char *dir; /* as the user named it: starts every message */
     struct weft_trace_header header;
@@ -45,11 +47,11 @@ struct weft_trace {
     struct weft_trace_end end;
     bool has_end;
     bool recording; /* `weft record` is still at it */
-    /* streams.zst, then streams */
-    char *path; /* for messages: both, or the one that is there */
-    int packed_fd, fd; /* -1: there is none */
-    uint64_t packed_size, file_size;
-    uint64_t packed, chunks; /* in the first; in both. Those of the second that are in the first too are skipped by cursors */
+    /* streams.zst, streams, open: in this order */
+    char *path; /* for messages: those that are there */
+    int fd[WEFT_FILES]; /* -1: there is none */
+    uint64_t size[WEFT_FILES];
+    uint64_t packed, closed, chunks; /* in the first; in the first two; in all. Cursors skip what was in one before */
     struct weft_frame *frames;
     size_t nframes;
     /* the frame last read, decompressed */
@@ -68,15 +70,14 @@ struct weft_trace {
 };
 
 int weft__trace_open(const char *dir, struct weft_trace **out, struct weft_err *err) WEFT_MUST;
-/* The same from bytes at hand; takes over the descriptors of streams.zst and streams, either of which may be -1. end may be
- * NULL. */
+/* The same from bytes at hand; takes over the descriptors, which may be -1. end may be NULL. */
 int weft__trace_open_parts(const char *name, const void *header, size_t header_len, const void *end, size_t end_len,
-                           int packed_fd, int fd, struct weft_trace **out, struct weft_err *err) WEFT_MUST;
+                           const int fd[WEFT_FILES], struct weft_trace **out, struct weft_err *err) WEFT_MUST;
 void weft__trace_close(struct weft_trace *t);
 /* Chunk n into buf (WEFT_CHUNK bytes). Bytes beyond the end of an uncompressed file read as zero. */
 int weft__trace_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct weft_err *err) WEFT_MUST;
-/* Chunk n of streams alone. */
-int weft__trace_raw_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct weft_err *err) WEFT_MUST;
+/* Chunk n of streams, or of open; fd is of that file. */
+int weft__trace_raw_chunk(struct weft_trace *t, int fd, uint64_t n, uint8_t *buf, struct weft_err *err) WEFT_MUST;
 /* The folders of processes that were forked, as numbers in the folder: the largest one; 0: none. */
 unsigned weft__trace_parts(const char *dir);
 bool weft__trace_is_part(const char *dir);
@@ -112,6 +113,7 @@ struct weft_cursor {
     uint64_t next; /* chunk, or index into t->index */
     uint64_t chunk;
     bool loaded;
+    bool open; /* what is taken comes from the file open */
     struct weft_chunk head;
     uint32_t at, end; /* in buf */
     uint64_t tick;
