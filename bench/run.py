@@ -6,7 +6,7 @@ Every native run takes at least a second (the number of rounds is found first); 
 Workloads: the racey-like worst case, LEAP's micro-benchmark, own parts, read-mostly; pbzip2, xz and zstd as built by
 tests/real/run.py. A time is that of the whole command, `weft record` and `weft replay` themselves included. ns per access:
 wall time times the cores that the threads can use, over the accesses to shared memory that the program says it made.
-Part `parallel` shows CPU seconds per second, and how often reads see what the other thread has just written.
+Part `calls` shows what recording adds to a system call. Part `parallel` shows CPU seconds per second, and how often reads see what the other thread has just written.
 
 The result goes to bench/results.md (with --out elsewhere)."""
 import argparse
@@ -259,11 +259,43 @@ def parallel(options, lines):
     shutil.rmtree(trace, ignore_errors=True)
 
 
+def calls(options, lines):
+    """What recording adds to a system call: bench/calls.c, natively and recorded in turn, the best of each."""
+    lines += [
+        "## System calls",
+        "",
+        "CPU nanoseconds per call, natively and recorded, the best of all rounds (target: at most 50 more). The kernel's check for",
+        "Syscall User Dispatch, which every call of a recorded program passes, is part of it.",
+        "",
+        "| call | native | record | more |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    trace = os.path.join(WORK, "trace")
+    try:
+        native, weft = build("calls")
+        best = {}
+        for _ in range(options.rounds):
+            shutil.rmtree(trace, ignore_errors=True)
+            for kind, command in (("native", [native]), ("record", ["weft", "record", "-o", trace, "--", weft])):
+                for line in timed([*command, "10000", "3"])[2].decode().splitlines():
+                    name, ns = line.split()
+                    row = best.setdefault(name, {})
+                    row[kind] = min(row.get(kind, float("inf")), float(ns))
+        for name, row in best.items():
+            lines.append("| %s | %.0f | %.0f | %.0f |" % (name, row["native"], row["record"], row["record"] - row["native"]))
+    except (RuntimeError, subprocess.CalledProcessError, OSError) as e:
+        say("  FAILED calls: %s" % e)
+        options.failed.append("calls")
+        lines.append("| failed | | | |")
+    lines.append("")
+    shutil.rmtree(trace, ignore_errors=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9, help="of native, record, replay (9)")
     parser.add_argument("--seconds", type=float, default=1.1, help="that a native run takes at least (1.1)")
-    parser.add_argument("--only", choices=("micro", "real", "parallel"), help="one part; prints, and writes no file")
+    parser.add_argument("--only", choices=("micro", "calls", "real", "parallel"), help="one part; prints, and writes no file")
     parser.add_argument("--out", help="file to write (bench/results.md)")
     options = parser.parse_args()
     options.failed = []
@@ -278,7 +310,7 @@ def main():
         % (datetime.date.today().isoformat(), CORES, options.rounds),
         "",
     ]
-    for name, part in (("micro", micro), ("real", real), ("parallel", parallel)):
+    for name, part in (("micro", micro), ("calls", calls), ("real", real), ("parallel", parallel)):
         if options.only in (None, name):
             say("bench: %s" % name)
             part(options, lines)
