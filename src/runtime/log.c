@@ -302,8 +302,11 @@ static void item(struct weft_thread *t, int kind, uint64_t op, const void *a, si
     unsigned char *p = varint(l->at + 1, tick - l->tick);
     p = varint(p, op);
     p = varint(p, an + bn);
-    weft__copy(p, a, an);
-    weft__copy(p + an, b, bn);
+    if (an == 8)
+        __builtin_memcpy(p, a, 8); /* a result */
+    else
+        weft__copy(p, a, an);
+    if (bn) weft__copy(p + an, b, bn);
     l->tick = tick;
     __atomic_store_n(l->at, kind, __ATOMIC_RELEASE);
     l->at = p + an + bn;

@@ -152,20 +152,57 @@ static size_t result_room(long nr, const struct param *p, const long a[6]) {
     return (n < 0 ? 0 : n > RW_MAX ? (size_t)RW_MAX : (size_t)n) + (size_t)p->more;
 }
 
+/* Calls that never wait, for nothing: not worth going outside. */
+static int is_brief(long nr) {
+    return nr == SYS_getpid || nr == SYS_gettid || nr == SYS_lseek || nr == SYS_epoll_ctl || nr == SYS_getsockopt || nr == SYS_getsockname || nr == SYS_getpeername;
+}
+
+static long do_call(struct weft_thread *t, long nr, const long b[6]) {
+    if (is_brief(nr)) return raw(nr, b);
+    weft__outside(t);
+    long r = weft__raw_wait(t, nr, b);
+    weft__inside(t);
+    return r;
+}
+
+/* Record: the two commonest kinds, and the same bytes as emulated makes: nothing but a result; or as many bytes as the result. */
+static long emulate_plain(struct weft_thread *t, long nr, const long a[6]) {
+    weft__tick(t);
+    long r = do_call(t, nr, a);
+    weft__log_input(t, (uint64_t)nr, r, NULL, 0);
+    return r;
+}
+static long emulate_read(struct weft_thread *t, long nr, const long a[6], int arg, size_t room) {
+    long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+    unsigned char *buf = weft__bounce(t, room + 16);
+    b[arg] = (long)(buf + 4);
+    weft__tick(t);
+    long r = do_call(t, nr, b);
+    uint32_t n = failed(r) ? 0 : (size_t)r > room ? (uint32_t)room : (uint32_t)r;
+    __builtin_memcpy(buf, &n, 4);
+    weft__log_input(t, (uint64_t)nr, r, buf, 4ul + n);
+    if (n) {
+        weft__take(t, (void *)a[arg], n);
+        weft__copy((void *)a[arg], buf + 4, n);
+        weft__tick(t);
+    }
+    return r;
+}
+
 static long emulated(struct weft_thread *t, long nr, const long a[6], const char *params) {
     long b[6];
-    struct param p;
-    const char *s;
+    struct param list[6], *p, *end_of = list;
+    while (end_of < list + 6 && (params = next_param(params, end_of))) end_of++;
     for (int i = 0; i < 6; i++) b[i] = a[i];
     if (!RECORD) {
         /* The ticks of what record reads and copies below. */
-        for (s = params; (s = next_param(s, &p));) {
-            if (!a[p.arg]) continue;
-            if (p.dir == 'i' && p.kind == P_STRING) weft__tick(t);
-            if (p.dir != 'i' && p.kind == P_LENPTR) weft__tick(t);
+        for (p = list; p < end_of; p++) {
+            if (!a[p->arg]) continue;
+            if (p->dir == 'i' && p->kind == P_STRING) weft__tick(t);
+            if (p->dir != 'i' && p->kind == P_LENPTR) weft__tick(t);
         }
-        for (s = params; (s = next_param(s, &p));)
-            if (a[p.arg] && p.dir != 'o') weft__tick(t);
+        for (p = list; p < end_of; p++)
+            if (a[p->arg] && p->dir != 'o') weft__tick(t);
         weft__tick(t);
         if ((nr == SYS_read || nr == SYS_pread64) && weft__gate_op(t) == WEFT_OP_REFERENCE) return weft__file_read_again(t, a);
         struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
@@ -174,20 +211,20 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
         int64_t r;
         __builtin_memcpy(&r, d, 8);
         d += 8;
-        for (s = params; (s = next_param(s, &p));) {
-            if (p.dir == 'i') continue;
+        for (p = list; p < end_of; p++) {
+            if (p->dir == 'i') continue;
             uint32_t n;
             if (d + 4 > end) break;
             __builtin_memcpy(&n, d, 4);
             d += 4;
-            if (n && a[p.arg]) {
-                weft__copy((void *)a[p.arg], d, n);
+            if (n && a[p->arg]) {
+                weft__copy((void *)a[p->arg], d, n);
                 weft__tick(t);
             }
             d += n;
-            if (p.kind == P_LENPTR && d + 4 <= end) {
-                if (a[p.size_arg] && !failed(r)) {
-                    __builtin_memcpy((void *)a[p.size_arg], d, 4);
+            if (p->kind == P_LENPTR && d + 4 <= end) {
+                if (a[p->size_arg] && !failed(r)) {
+                    __builtin_memcpy((void *)a[p->size_arg], d, 4);
                     weft__tick(t);
                 }
                 d += 4;
@@ -195,98 +232,99 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
         }
         return r;
     }
+    if (end_of == list) return emulate_plain(t, nr, a);
+    if (end_of == list + 1 && list->dir == 'o' && list->kind == P_RESULT && list->size == 1 && !list->more && a[list->arg])
+        return emulate_read(t, nr, a, list->arg, result_room(nr, list, a));
     /* Lay out: outs, then ins; before the first there is room for its length, as the log wants it. */
     size_t outs = 0, ins = 0;
     size_t off[6] = {0}, room[6] = {0};
     uint32_t lens[6] = {0};
-    for (s = params; (s = next_param(s, &p));) {
-        if (!a[p.arg]) continue;
-        if (p.dir == 'i') {
-            if (p.kind == P_STRING) {
+    for (p = list; p < end_of; p++) {
+        if (!a[p->arg]) continue;
+        if (p->dir == 'i') {
+            if (p->kind == P_STRING) {
                 /* Each access has a tick of its own: while one waits, what an earlier one took may go. */
-                weft__take_string(t, (const char *)a[p.arg], SIZE_MAX);
-                room[p.arg] = string_length((const char *)a[p.arg]) + 1;
+                weft__take_string(t, (const char *)a[p->arg], SIZE_MAX);
+                room[p->arg] = string_length((const char *)a[p->arg]) + 1;
                 weft__tick(t);
             } else {
-                room[p.arg] = room_for(&p, a);
+                room[p->arg] = room_for(p, a);
             }
-            ins += (room[p.arg] + 15) & ~15ul;
+            ins += (room[p->arg] + 15) & ~15ul;
         } else {
-            if (p.kind == P_LENPTR) weft__take_read(t, (void *)a[p.size_arg], 4);
-            room[p.arg] = p.kind == P_RESULT ? result_room(nr, &p, a) : room_for(&p, a);
-            if (p.kind == P_LENPTR) {
-                lens[p.arg] = a[p.size_arg] ? *(uint32_t *)a[p.size_arg] : 0;
+            if (p->kind == P_LENPTR) weft__take_read(t, (void *)a[p->size_arg], 4);
+            room[p->arg] = p->kind == P_RESULT ? result_room(nr, p, a) : room_for(p, a);
+            if (p->kind == P_LENPTR) {
+                lens[p->arg] = a[p->size_arg] ? *(uint32_t *)a[p->size_arg] : 0;
                 weft__tick(t);
             }
-            outs += (room[p.arg] + 16 + 15) & ~15ul;
+            outs += (room[p->arg] + 16 + 15) & ~15ul;
         }
     }
     unsigned char *buf = weft__bounce(t, outs + ins + 64);
     size_t at = 16;
     for (int pass = 0; pass < 2; pass++)
-        for (s = params; (s = next_param(s, &p));) {
-            if (!a[p.arg] || (p.dir == 'i') != (pass == 1)) continue;
+        for (p = list; p < end_of; p++) {
+            if (!a[p->arg] || (p->dir == 'i') != (pass == 1)) continue;
             at = (at + 15) & ~15ul;
-            off[p.arg] = at;
-            b[p.arg] = (long)(buf + at);
-            if (p.dir != 'o') {
-                weft__take_read(t, (void *)a[p.arg], room[p.arg]);
-                weft__copy(buf + at, (void *)a[p.arg], room[p.arg]);
+            off[p->arg] = at;
+            b[p->arg] = (long)(buf + at);
+            if (p->dir != 'o') {
+                weft__take_read(t, (void *)a[p->arg], room[p->arg]);
+                weft__copy(buf + at, (void *)a[p->arg], room[p->arg]);
                 weft__tick(t);
             }
-            if (p.kind == P_LENPTR) b[p.size_arg] = (long)&lens[p.arg];
-            at += room[p.arg];
+            if (p->kind == P_LENPTR) b[p->size_arg] = (long)&lens[p->arg];
+            at += room[p->arg];
         }
     weft__tick(t); /* what was read above is done: now the thread may lose it */
-    weft__outside(t);
-    long r = weft__raw_wait(t, nr, b);
-    weft__inside(t);
+    long r = do_call(t, nr, b);
     /* Out-data into one run of bytes for the log; then into the program's memory, each with a tick. */
     size_t total = 0, need = outs + ins + 64, sole = 0; /* where the data is, if there is but one */
     size_t got[6] = {0};
-    for (s = params; (s = next_param(s, &p));) {
-        if (p.dir == 'i') continue;
+    for (p = list; p < end_of; p++) {
+        if (p->dir == 'i') continue;
         size_t n = 0;
-        if (!failed(r) && a[p.arg]) {
-            n = p.kind == P_RESULT ? (size_t)r * (size_t)p.size + (size_t)p.more : room[p.arg];
-            if (p.kind == P_LENPTR && lens[p.arg] < n) n = lens[p.arg];
-            if (p.kind == P_RESULT && n > room[p.arg]) n = room[p.arg];
+        if (!failed(r) && a[p->arg]) {
+            n = p->kind == P_RESULT ? (size_t)r * (size_t)p->size + (size_t)p->more : room[p->arg];
+            if (p->kind == P_LENPTR && lens[p->arg] < n) n = lens[p->arg];
+            if (p->kind == P_RESULT && n > room[p->arg]) n = room[p->arg];
         }
-        got[p.arg] = n;
-        sole = total || p.kind == P_LENPTR ? 0 : off[p.arg];
-        total += 4 + n + (p.kind == P_LENPTR ? 4 : 0);
+        got[p->arg] = n;
+        sole = total || p->kind == P_LENPTR ? 0 : off[p->arg];
+        total += 4 + n + (p->kind == P_LENPTR ? 4 : 0);
     }
     unsigned char *log = buf + sole - 4;
     if (sole) {
         uint32_t n = (uint32_t)(total - 4);
-        weft__copy(log, &n, 4);
+        __builtin_memcpy(log, &n, 4);
     } else {
         buf = weft__bounce(t, need + total);
         log = buf + need;
     }
     size_t k = 0;
-    for (s = params; !sole && (s = next_param(s, &p));) {
-        if (p.dir == 'i') continue;
-        uint32_t n = (uint32_t)got[p.arg];
-        weft__copy(log + k, &n, 4);
-        weft__copy(log + k + 4, buf + off[p.arg], n);
+    for (p = list; !sole && p < end_of; p++) {
+        if (p->dir == 'i') continue;
+        uint32_t n = (uint32_t)got[p->arg];
+        __builtin_memcpy(log + k, &n, 4);
+        weft__copy(log + k + 4, buf + off[p->arg], n);
         k += 4 + n;
-        if (p.kind == P_LENPTR) {
-            weft__copy(log + k, &lens[p.arg], 4);
+        if (p->kind == P_LENPTR) {
+            __builtin_memcpy(log + k, &lens[p->arg], 4);
             k += 4;
         }
     }
     weft__log_input(t, (uint64_t)nr, r, log, total);
-    for (s = params; (s = next_param(s, &p));) {
-        if (p.dir == 'i') continue;
-        if (got[p.arg]) {
-            weft__take(t, (void *)a[p.arg], got[p.arg]);
-            weft__copy((void *)a[p.arg], buf + off[p.arg], got[p.arg]);
+    for (p = list; p < end_of; p++) {
+        if (p->dir == 'i') continue;
+        if (got[p->arg]) {
+            weft__take(t, (void *)a[p->arg], got[p->arg]);
+            weft__copy((void *)a[p->arg], buf + off[p->arg], got[p->arg]);
             weft__tick(t);
         }
-        if (p.kind == P_LENPTR && a[p.size_arg] && !failed(r)) {
-            weft__take(t, (void *)a[p.size_arg], 4);
-            *(uint32_t *)a[p.size_arg] = lens[p.arg];
+        if (p->kind == P_LENPTR && a[p->size_arg] && !failed(r)) {
+            weft__take(t, (void *)a[p->size_arg], 4);
+            *(uint32_t *)a[p->size_arg] = lens[p->arg];
             weft__tick(t);
         }
     }
@@ -924,7 +962,7 @@ static int traceless(long nr, int foreign, uint64_t ip) {
 
 /* The thread is inside and at a fresh tick, unless the call is traceless. `foreign`: trapped, not called through us. */
 long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uint64_t ip) {
-    t->cancel_point = weft__cancel_nr(nr, foreign);
+    t->cancel_point = weft__cancel_nr(nr, foreign) && !(nr == SYS_fcntl && a[1] != F_SETLKW);
     if (unlikely(t->cancel_point && weft__cancel_due(t))) return -WEFT_CANCELLED;
     if (nr < 0 || nr >= SYS_MAX || !table[nr].name)
         weft__refuse("system call %ld is not known to this version; called at @0x%lx", nr, ip);
@@ -940,7 +978,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
         else if (RECORD && (nr == SYS_read || nr == SYS_pread64) && unlikely(weft__file_refers(a[0]) && a[2] >= 0 && a[1] && !nowhere(a[1])))
             r = weft__file_read(t, nr, a);
         else
-            r = emulated(t, nr, a, points_nowhere(a, e->params) ? "" : e->params);
+            r = emulated(t, nr, a, points_nowhere(a, e->params) ? "" : nr == SYS_recvfrom && !a[4] && !a[5] ? "o1:r" : e->params);
         if (file) weft__file_after(t, nr, a, r, before);
         track_fd(nr, a, r);
         if (!RECORD && r > 0 && (nr == SYS_wait4 || nr == SYS_waitid)) weft__child_ended(t, r);

@@ -86,11 +86,21 @@ W3(lstat, SYS_lstat);
 W3(lstat64, SYS_lstat);
 W3(fstat, SYS_fstat);
 W3(fstat64, SYS_fstat);
+W3(getrandom, SYS_getrandom);
 
 WEFT_HIDDEN long weft__w_recv(long fd, long p, long n, long flags) { return call(SYS_recvfrom, fd, p, n, flags, 0, 0); }
 WEFT_WRAP(recv, weft__w_recv);
 WEFT_HIDDEN long weft__w_send(long fd, long p, long n, long flags) { return call(SYS_sendto, fd, p, n, flags, 0, 0); }
 WEFT_WRAP(send, weft__w_send);
+/* A group's number comes back negative from F_GETOWN: libc asks in another way. */
+WEFT_HIDDEN long weft__w_fcntl(long fd, long command, long arg) {
+    struct f_owner_ex owner = {0, 0};
+    if ((int)command != F_GETOWN) return call(SYS_fcntl, fd, command, arg, 0, 0, 0);
+    long r = call(SYS_fcntl, fd, F_GETOWN_EX, (long)&owner, 0, 0, 0);
+    return r < 0 ? r : owner.type == F_OWNER_PGRP ? -owner.pid : owner.pid;
+}
+WEFT_WRAP(fcntl, weft__w_fcntl);
+WEFT_WRAP(fcntl64, weft__w_fcntl);
 WEFT_HIDDEN long weft__w_epoll_pwait(long fd, long events, long max, long ms, long mask) {
     return call(SYS_epoll_pwait, fd, events, max, ms, mask, 8);
 }
