@@ -13,9 +13,8 @@
 
 /*    X(name, arguments, what it does)    */
 #define WEFT_COMMANDS(X)                                                                                               \
-    X(record, "[-o DIR] [--max-size SIZE] [--by-reference] [--] PROGRAM [ARG...]",                                     \
-      "run a program and record what it does")                                                                         \
-    X(replay, "[--times N] [--write-files DIR] [TRACE]", "run it again, exactly as it was recorded")                   \
+    X(record, "[OPTION...] [--] PROGRAM [ARG...]", "run a program and record what it does")                            \
+    X(replay, "[OPTION...] [TRACE]", "run it again, exactly as it was recorded")                                       \
     X(info, "[--json] [TRACE]", "tell what a trace is about")                                                          \
     X(dump, "[--vectors] [TRACE]", "print threads, edges and inputs of a trace")                                       \
     X(ls, "", "list the traces")                                                                                       \

@@ -16,6 +16,26 @@ static const struct command {
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 
+static const struct {
+    const char *command, *text;
+} options[] = {
+    {"record",
+     "\n"
+     "  -o DIR           the folder to make for the trace\n"
+     "  --max-size SIZE  the most that the trace may take on disk (500M, 2G): then the recording ends, and the program\n"
+     "                   goes on, unrecorded; a full disk does the same\n"
+     "  --by-reference   keep hashes, not bytes, of what is read from files of 1 MiB or more: the replay needs the files\n"},
+    {"replay",
+     "\n"
+     "  --times N            replay it N times, and say how many were identical\n"
+     "  --write-files DIR    write the files that the program wrote, below DIR; otherwise they are compared only\n"},
+};
+
+static void print_options(const struct command *c) {
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(options[i].command, c->name) == 0) fputs(options[i].text, stdout);
+}
+
 static const struct command *find(const char *name) {
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i].name, name) == 0) return &commands[i];
@@ -58,6 +78,7 @@ bool weft__asks_help(int argc, char **argv) {
     const struct command *c = find(argv[0]);
     print_usage(stdout, c);
     printf("%s\n", c->text);
+    print_options(c);
     return true;
 }
 
@@ -79,6 +100,7 @@ int weft__cmd_help(int argc, char **argv) {
         if (!c) return weft__usage("help", "there is no command '%s'", argv[1]);
         print_usage(stdout, c);
         printf("%s; see weft-%s(1)\n", c->text, c->name);
+        print_options(c);
     } else {
         print_help(stdout);
     }
