@@ -232,6 +232,6 @@ _Static_assert(sizeof(struct weft_sched_item) == 40, "sched item layout");
 /* Every module built with weft carries this ELF note (section .note.weft, owner "weft", type 1). */
 #define WEFT_NOTE_OWNER "weft"
 #define WEFT_NOTE_TYPE 1
-#define WEFT_ABI_VERSION 1
+#define WEFT_ABI_VERSION 2
 
 #endif

@@ -151,7 +151,12 @@ static int notes(const struct dl_phdr_info *i, uint8_t id[32]) {
             if (desc + n->n_descsz > end) break;
             if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && same(name, "GNU", 4))
                 for (unsigned b = 0; b < n->n_descsz && b < 32; b++) id[b] = (uint8_t)desc[b];
-            if (n->n_type == WEFT_NOTE_TYPE && n->n_namesz == 5 && same(name, WEFT_NOTE_OWNER, 5)) weft = 1;
+            if (n->n_type == WEFT_NOTE_TYPE && n->n_namesz == 5 && same(name, WEFT_NOTE_OWNER, 5)) {
+                weft = 1;
+                if (n->n_descsz >= 4 && *(const uint32_t *)desc != WEFT_ABI_VERSION)
+                    weft__refuse("%s: built with another version of weft (interface %u, this is %d): build it again",
+                                 i->dlpi_name, *(const uint32_t *)desc, WEFT_ABI_VERSION);
+            }
             at = desc + ((n->n_descsz + al - 1) & ~(al - 1));
         }
     }

@@ -375,8 +375,10 @@ static int left_alone(const struct list *early, LLVMValueRef fn) {
     return LLVMGetEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, naked) || in_list(early, fn);
 }
 
+#define TEXT(x) #x
+#define NUMBER(x) TEXT(x)
 static const char note[] = ".section .note.weft,\"a\",@note\n.p2align 2\n.long 5\n.long 4\n.long 1\n.asciz \"weft\"\n.p2align 2\n"
-                           ".long 1\n.previous\n";
+                           ".long " NUMBER(WEFT_ABI_VERSION) "\n.previous\n";
 
 /* The executable's first initialiser (weft__scrub). */
 static const char first[] = ".section .init_array.0,\"aw\",@init_array\n.p2align 3\n.quad __weft_start_program\n.previous\n";
