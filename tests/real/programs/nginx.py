@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""nginx in one process, files read by a pool of 4 threads."""
+"""nginx: a master and a worker whose files are read by a pool of 4 threads."""
 from web import WebServer
 
 PACKAGES = ["nginx"]
@@ -14,7 +14,7 @@ class Load(WebServer):
         self.requests = 1000 if options.quick else 10000
 
     def configuration(self, work):
-        return """daemon off; master_process off; pid %s/pid; error_log %s/errors; thread_pool default threads=4;
+        return """daemon off; pid %s/pid; error_log %s/errors; thread_pool default threads=4;
 events { worker_connections 64; }
 http { access_log %s/access; client_body_temp_path %s/body; proxy_temp_path %s/proxy; fastcgi_temp_path %s/fastcgi;
 uwsgi_temp_path %s/uwsgi; scgi_temp_path %s/scgi; sendfile off; aio threads;
