@@ -403,9 +403,10 @@ size_t weft__shm_rest(const void *o, size_t most) {
     return n < most ? n : most;
 }
 
-/* What a call was given may have been written by it. */
+/* What a call was given may have been written by it. It may have been one of the program's own functions after all, whose last
+ * access has the lock still. */
 void weft__shm_foreign(struct weft_thread *t) {
-    weft__lock(&lock);
+    if (!t->common) weft__lock(&lock);
     for (uint32_t i = 0; i < t->nranges; i++) {
         uint64_t p = (uint64_t)(uintptr_t)t->ranges[i].p, n = t->ranges[i].n;
         struct weft_region *r = t->ranges[i].width ? NULL : find(p);
@@ -413,7 +414,7 @@ void weft__shm_foreign(struct weft_thread *t) {
         uint64_t lo = (p - r->start) & ~7ul, hi = (p - r->start + n + 7) & ~7ul;
         publish_changes(r, lo, hi < r->size ? hi : r->size);
     }
-    weft__unlock(&lock);
+    if (!t->common) weft__unlock(&lock);
 }
 
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
