@@ -269,6 +269,7 @@ void weft__shm_file_write(const struct weft_shm_file *f);
 long weft__shm_file(const long a[6], int writable, struct weft_region *r);
 void weft__shm_add(struct weft_thread *t, const struct weft_region *r);
 int weft__shm_denies(const long a[6]);
+int weft__shm_may_grow(struct weft_thread *t, const long a[6]);
 int weft__shm_changed(struct weft_thread *t, long nr, const long a[6], long r, struct weft_region *moved);
 int weft__shm_advise(const long a[6], long *r);
 long weft__shm_sync(const long a[6]);

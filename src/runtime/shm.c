@@ -550,6 +550,17 @@ int weft__shm_denies(const long a[6]) {
     return 0;
 }
 
+/* mremap may make a region larger where it is, and then nothing is left to be waited for: t has the lines. */
+int weft__shm_may_grow(struct weft_thread *t, const long a[6]) {
+    uint64_t p = (uint64_t)a[0] + pages(a[1]), end = (uint64_t)a[0] + pages(a[2]);
+    if (!weft__shm_regions || !weft__shm_touches((uint64_t)a[0], (uint64_t)a[1])) return 1;
+    for (; p < end; p += WEFT_LINE) {
+        uint16_t o = __atomic_load_n(&TABLE[LINE_OF(p)], __ATOMIC_RELAXED);
+        if (o != t->slot && o != WEFT_COMMON) return 0;
+    }
+    return 1;
+}
+
 /* The address space has been changed; record: t has the lock. A region that goes on elsewhere is given back. */
 int weft__shm_changed(struct weft_thread *t, long nr, const long a[6], long r, struct weft_region *moved) {
     uint64_t p = (uint64_t)a[0], n = pages(a[1]);

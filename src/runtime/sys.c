@@ -489,6 +489,21 @@ static const char vm_object;
 
 #define REGION_SIZE (-1) /* in place of the file's size: a region */
 
+/* Both modes, at a tick of its own: its lines are taken, and the lock of shared memory, which others may have had since the
+ * address space was changed. They come after that change, and this after them. */
+static void add_region(struct weft_thread *t, const struct weft_region *r) {
+    weft__tick(t);
+    weft__shm_add(t, r);
+}
+
+/* One that mremap left where it was has its lines already, and the lock: others may be using it. */
+static void add_moved(struct weft_thread *t, const struct weft_region *r, long from) {
+    if (r->start == (uint64_t)from)
+        weft__shm_add(t, r);
+    else
+        add_region(t, r);
+}
+
 static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
     long b[6], r;
     for (int i = 0; i < 6; i++) b[i] = a[i];
@@ -552,6 +567,13 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         if (nr == SYS_mremap && (a[3] & MREMAP_FIXED) && weft__shm_regions && weft__shm_touches((uint64_t)a[4], (uint64_t)a[2]))
             weft__refuse("mremap over a shared mapping cannot be recorded yet");
         weft__lock(&vm_lock);
+        while (nr == SYS_mremap && !weft__shm_may_grow(t, a)) {
+            weft__unlock(&vm_lock);
+            t->common_skip = 1;
+            weft__take(t, (void *)a[0], (size_t)a[2]);
+            t->common_skip = 0;
+            weft__lock(&vm_lock);
+        }
         weft__order(t, &vm_object);
         int touches = (changes || nr == SYS_madvise) && weft__shm_regions && weft__shm_touches((uint64_t)a[0], (uint64_t)a[1]);
         if (touches && nr != SYS_madvise) weft__shm_hold(t, 0);
@@ -569,10 +591,10 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         } else
             weft__log_input(t, (uint64_t)nr, r, &f, fn);
         weft__unlock(&vm_lock);
-        if (again) weft__shm_add(t, &moved);
+        if (again) add_moved(t, &moved, a[0]);
         if (is_region && !failed(r)) {
             region.start = (uint64_t)r;
-            weft__shm_add(t, &region);
+            add_region(t, &region);
         }
         return r;
     }
@@ -632,10 +654,10 @@ done:
     if (r != was)
         weft__diverged("thread %u at tick %lu: %s gave 0x%lx, recorded was 0x%lx", t->slot, t->tls->clock, weft__sys_name(nr), r, was);
     if (changes && weft__shm_regions && weft__shm_touches((uint64_t)a[0], (uint64_t)a[1]) && weft__shm_changed(t, nr, a, r, &moved))
-        weft__shm_add(t, &moved);
+        add_moved(t, &moved, a[0]);
     if (is_region) {
         region.start = (uint64_t)r;
-        weft__shm_add(t, &region);
+        add_region(t, &region);
     }
     return r;
 }
@@ -673,7 +695,7 @@ static long do_shmat(struct weft_thread *t, const long a[6]) {
         if (weft__raw(SYS_mmap, r, x.size, x.prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != r)
             weft__diverged("thread %u at tick %lu: a shared segment cannot be mapped at 0x%lx", t->slot, t->tls->clock, r);
     }
-    weft__shm_add(t, &region);
+    add_region(t, &region);
     return r;
 }
 
