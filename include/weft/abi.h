@@ -141,12 +141,26 @@ enum weft_atomic {
 #define WEFT_SERIAL_MESSAGES 1 /* texts of errors, and the locale they depend on */
 
 /* ---- launcher and runtime -----------------------------------------------------------------------------------------
- * `weft record` and `weft replay` start the program with a memory file at descriptor WEFT_CONTROL_FD and the environment
- * variable WEFT_RT=1 (first in the environment; the runtime removes it). The file starts with struct weft_control; in
- * replay the schedule follows at sched_off. */
-#define WEFT_CONTROL_FD 1023
-#define WEFT_ALIVE_FD 1022 /* record: a pipe that every recorded process keeps open until its end */
-#define WEFT_ENV "WEFT_RT=1"
+ * `weft record` and `weft replay` start the program with WEFT_RT=PATH first in the environment; the runtime removes it. PATH
+ * is a descriptor of the launcher, /proc/PID/fd/N, with slashes in front, so that its length is always the same. The file
+ * starts with struct weft_control; in replay the schedule follows at sched_off. */
+#define WEFT_ENV "WEFT_RT="
+#define WEFT_ENV_SIZE 41 /* with the NUL */
+
+static inline void weft_env_make(char out[WEFT_ENV_SIZE], uint64_t pid, uint64_t fd) {
+    static const char name[] = WEFT_ENV, proc[] = "/proc/", mid[] = "/fd/";
+    char *p = out + WEFT_ENV_SIZE;
+    *--p = 0;
+    do *--p = (char)('0' + fd % 10);
+    while (fd /= 10);
+    for (unsigned i = sizeof mid - 1; i-- > 0;) *--p = mid[i];
+    do *--p = (char)('0' + pid % 10);
+    while (pid /= 10);
+    for (unsigned i = sizeof proc - 1; i-- > 0;) *--p = proc[i];
+    while (p > out + sizeof name - 1) *--p = '/';
+    while (p > out) p--, *p = name[p - out];
+}
+
 #define WEFT_CONTROL_MAGIC 0x304c5254464557ull
 #define WEFT_EXIT_DIVERGED 125
 
@@ -160,6 +174,7 @@ enum weft_outcome {
     WEFT_OUT_REFUSED = 4,  /* record or replay cannot go on: message says what is not supported */
 };
 
+#define WEFT_CONSOLE 1024
 struct weft_control {
     uint64_t magic;
     uint32_t mode;
@@ -176,10 +191,16 @@ struct weft_control {
     uint32_t exit_code;
     uint64_t options;      /* WEFT_OPT_* */
     uint64_t chunks;       /* record: chunks that were begun, by all processes. Of the first process */
-    uint64_t parts_off;    /* replay: uint32_t[parts]: descriptors of the launcher that are the files of forked processes */
+    uint64_t parts_off;    /* replay: uint32_t[parts]: descriptors of the launcher that are the files of the parts */
     uint64_t parts;
     uint64_t launcher;     /* pid */
-    uint64_t pid;          /* of a forked process, in its own control block */
+    uint64_t pid;          /* of a process that was forked, or executed another program: in its own control block */
+    uint64_t root;         /* record: descriptor of the launcher: the first process's control block */
+    uint64_t alive;        /* record: descriptor of the launcher: a pipe that every recorded process keeps open until its end */
+    uint64_t started;      /* record: when the recording began, seconds since 1970 */
+    uint64_t executed;     /* record: 1: a recorded process executed this program; then: */
+    uint8_t console[WEFT_CONSOLE]; /* which of its descriptors are the recorded stdout (1) and stderr (2) */
+    char server[64];       /* name of the launcher's socket: see struct weft_exec_request */
     uint64_t disk_bytes;   /* record: reserved for the streams of all processes. Of the first process */
     char write_files[4096]; /* replay: absolute path of the folder to write files to; empty: none */
     char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */
@@ -188,6 +209,29 @@ struct weft_control {
 #define WEFT_OPT_CHAOS 1u  /* record: random splits and delays */
 #define WEFT_OPT_STATS 2u  /* runtime prints its counters at the end */
 #define WEFT_OPT_REFER 4u  /* record: what is read from large files is referred to */
+
+/* A program that a recorded process executes has to be placed by the launcher, which is asked first: through a connection to
+ * its abstract socket `server` (SOCK_SEQPACKET), a request and an answer. From then on it traces the thread that asked, until
+ * the program has been executed and its runtime starts; if nothing is executed, the thread says so by any message, and gets
+ * one back when it is free again. The connection is closed by exec. */
+enum weft_exec_kind {
+    WEFT_EXEC_SELF = 1,  /* by this thread */
+    WEFT_EXEC_CHILD = 2, /* by a child that it makes (posix_spawn) */
+};
+struct weft_exec_request {
+    uint32_t kind; /* enum weft_exec_kind */
+    uint32_t tid;
+    uint32_t part; /* record: its number in the process; replay: descriptor of the launcher that is its memory file */
+    uint32_t zero;
+    uint64_t mask; /* WEFT_EXEC_SELF: signals that the program blocks */
+    char streams[4096]; /* record: of the process that asks */
+    char program[4096]; /* record: absolute path */
+};
+struct weft_exec_reply {
+    int32_t error;    /* errno; 0: go on */
+    uint32_t control; /* descriptor of the launcher, for WEFT_ENV */
+    char program[4096], cwd[4096]; /* replay */
+};
 
 /* The schedule: what a replay needs, laid flat by the launcher (weft__replay_schedule). All offsets are from the start of
  * the memory file. `slots` entries of struct weft_sched_slot follow the header, index 0 unused. */

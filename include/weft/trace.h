@@ -155,10 +155,12 @@ enum weft_item_kind {
     X(OTHER, 4117)                                                                                                     \
     X(SIGNALS, 4118)    /* u64 each: signals ignored, signals blocked when the process started; missing: none */       \
     X(FORK, 4119)       /* result: pid or error; u32: number of the child's part */                                    \
-    X(SPAWN, 4120)      /* another program was started: error; u32 pid; or was run: its status */                      \
+    X(SPAWN, 4120)      /* another program was started: error; u32 pid, u32 part or 0; or was run: its status */       \
     X(FILE, 4122)       /* struct weft_file_item: something became of a file, beside the call's own input */           \
     X(REFERENCE, 4123)  /* read or pread: its result; struct weft_reference_item in place of what it brought */        \
-    X(EXEC, 4121)       /* the process becomes another program here, unless an execve follows: that is the error */
+    X(DESCRIPTORS, 4124) /* of a program that was executed: a byte each: 1 the recorded stdout, 2 stderr, 0 neither */  \
+    X(EXEC, 4121)       /* the process becomes another program here, unless an execve follows: that is the error;      \
+                           u32: number of the program's part; missing: it is not recorded */
 
 enum weft_op {
 #define WEFT_X(name, code) WEFT_OP_##name = code,

@@ -76,7 +76,7 @@ static void texts(struct weft_trace *t, bool files, struct weft_strbuf *b, bool 
     free(seen);
 }
 
-static void print_json(struct weft_trace *t, const struct weft_counts *n, uint64_t processes, const char *status) {
+static void print_json(struct weft_trace *t, const struct weft_counts *n, const struct weft_parts *parts, const char *status) {
     struct weft_strbuf b = {0};
     weft__strbuf_puts(&b, "{\n  \"trace\": ");
     weft__strbuf_json(&b, t->dir);
@@ -94,10 +94,10 @@ static void print_json(struct weft_trace *t, const struct weft_counts *n, uint64
     if (t->has_end)
         weft__strbuf_printf(&b, ",\n  \"%s\": %u", t->end.kind == WEFT_END_SIGNAL ? "signal" : "exit", t->end.code);
     weft__strbuf_printf(&b,
-                        ",\n  \"complete\": %s,\n  \"lost\": %s,\n  \"processes\": %" PRIu64 ",\n  \"threads\": %" PRIu64 ",\n  \"edges\": %" PRIu64
+                        ",\n  \"complete\": %s,\n  \"lost\": %s,\n  \"processes\": %" PRIu64 ",\n  \"programs\": %" PRIu64 ",\n  \"threads\": %" PRIu64 ",\n  \"edges\": %" PRIu64
                         ",\n  \"inputs\": %" PRIu64 ",\n  \"stream_bytes\": %" PRIu64 ",\n  \"edge_bytes\": %" PRIu64 ",\n  \"bytes\": %" PRIu64
                         ",\n  \"modules\": [",
-                        t->has_end ? "true" : "false", n->lost ? "true" : "false", processes, n->threads, n->edges, n->inputs,
+                        t->has_end ? "true" : "false", n->lost ? "true" : "false", 1 + parts->forked, 1 + parts->executed, n->threads, n->edges, n->inputs,
                         n->stream_bytes, n->edge_bytes, weft__trace_disk_bytes(t->dir));
     for (size_t i = 0; i < t->nmodules; i++) {
         weft__strbuf_puts(&b, i ? ", {\"path\": " : "{\"path\": ");
@@ -113,7 +113,7 @@ static void print_json(struct weft_trace *t, const struct weft_counts *n, uint64
     weft__strbuf_fini(&b);
 }
 
-static void print_text(struct weft_trace *t, const struct weft_counts *n, uint64_t processes, const char *status) {
+static void print_text(struct weft_trace *t, const struct weft_counts *n, const struct weft_parts *parts, const char *status) {
     struct weft_strbuf command = {0};
     char buf[WEFT_NUMBUF], when[64] = "";
     time_t start = (time_t)t->header.start_time;
@@ -129,9 +129,12 @@ static void print_text(struct weft_trace *t, const struct weft_counts *n, uint64
     printf("in        %s\n", t->cwd);
     printf("recorded  %s\n", when);
     printf("status    %s\n", status);
-    if (processes > 1)
-        printf("forked    %s process%s: weft info %s/1, and so on\n", weft__commas(buf, processes - 1),
-               processes == 2 ? "" : "es", t->dir);
+    if (parts->forked)
+        printf("forked    %s process%s: weft info %s/1, and so on\n", weft__commas(buf, parts->forked),
+               parts->forked == 1 ? "" : "es", t->dir);
+    if (parts->executed)
+        printf("executed  %s program%s: weft info %s/1, and so on\n", weft__commas(buf, parts->executed),
+               parts->executed == 1 ? "" : "s", t->dir);
     printf("threads   %s\n", weft__commas(buf, n->threads));
     printf("edges     %s\n", weft__commas(buf, n->edges));
     printf("inputs    %s\n", weft__commas(buf, n->inputs));
@@ -166,14 +169,14 @@ int weft__cmd_info(int argc, char **argv) {
     }
     if (argc - optind > 1) return weft__usage("info", "one trace at a time");
     struct weft_counts counts;
-    uint64_t processes = 1;
+    struct weft_parts parts = {0};
     if (weft__store_find(argv[optind], &dir, &err) < 0 || weft__trace_open(dir, &t, &err) < 0 ||
-        weft__trace_check(t, &counts, &err) < 0 || weft__trace_check_parts(t, &processes, &err) < 0) {
+        weft__trace_check(t, &counts, &err) < 0 || weft__trace_check_parts(t, &parts, &err) < 0) {
         weft__fail(&err);
         goto out;
     }
     status_text(t, &status);
-    (json ? print_json : print_text)(t, &counts, processes, status.s);
+    (json ? print_json : print_text)(t, &counts, &parts, status.s);
     ret = weft__flush(0);
 out:
     weft__strbuf_fini(&status);

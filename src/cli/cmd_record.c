@@ -74,7 +74,7 @@ struct running {
     struct weft_follow *follow;
 };
 
-/* To all processes that were forked and still run: their control blocks are there until their parts are closed. */
+/* To all processes of the program that still run: their control blocks are there until their parts are closed. */
 static void pass_on_in(const char *dir, int sig) {
     unsigned most = weft__trace_parts(dir);
     for (unsigned k = 1; k <= most; k++) {
@@ -123,7 +123,8 @@ static uint64_t elapsed_us(const struct timespec *from, const struct timespec *t
     return (uint64_t)((to->tv_sec - from->tv_sec) * 1000000 + (to->tv_nsec - from->tv_nsec) / 1000);
 }
 
-static void summary(const char *name, const struct weft_trace *t, const struct weft_counts *n, unsigned forked) {
+static void summary(const char *name, const struct weft_trace *t, const struct weft_counts *n,
+                    const struct weft_parts *parts) {
     char a[WEFT_NUMBUF], b[WEFT_NUMBUF], c[WEFT_NUMBUF], d[WEFT_NUMBUF];
     struct weft_strbuf line = {0};
     size_t foreign = 0;
@@ -131,7 +132,10 @@ static void summary(const char *name, const struct weft_trace *t, const struct w
                         n->threads == 1 ? "" : "s", weft__commas(b, n->edges), n->edges == 1 ? "" : "s",
                         weft__commas(c, n->inputs), n->inputs == 1 ? "" : "s",
                         weft__bytes(d, weft__trace_disk_bytes(t->dir)));
-    if (forked) weft__strbuf_printf(&line, "; %u process%s forked", forked, forked == 1 ? " was" : "es were");
+    if (parts->forked)
+        weft__strbuf_printf(&line, "; %s process%s forked", weft__commas(a, parts->forked), parts->forked == 1 ? " was" : "es were");
+    if (parts->executed)
+        weft__strbuf_printf(&line, "; %s program%s executed", weft__commas(a, parts->executed), parts->executed == 1 ? " was" : "s were");
     for (size_t i = 0; i < t->nmodules; i++)
         if (weft__is_foreign(&t->modules[i]))
             weft__strbuf_printf(&line, "%s%s",
@@ -218,6 +222,8 @@ int weft__cmd_record(int argc, char **argv) {
         .program = program, .argv = start.argv, .env = env, .at_random = start.at_random,
         .stack_limit = start.stack_limit, .wait_all = true, .control = &control};
     int wait_status;
+    char message[sizeof control.control->message] = "";
+    launch.message = message;
     running.dir = dir;
     running.latest = !dir_option;
     launch.ctx = &running;
@@ -241,9 +247,8 @@ int weft__cmd_record(int argc, char **argv) {
     weft__follow_stop(running.follow);
     struct weft_trace *t = weft__follow_trace(running.follow);
     int r = weft__follow_seal(running.follow, kind, code, patience, show_progress, &progress, &counts, &err);
-    char message[sizeof control.control->message] = "";
-    int forked = r < 0 ? r : weft__follow_seal_parts(running.follow, patience, message, &err);
-    if (r == 0 && forked < 0) r = forked;
+    struct weft_parts parts = {0};
+    if (r == 0) r = weft__follow_seal_parts(running.follow, patience, message, &parts, &err);
     if (progress.shown) fprintf(stderr, "\r\033[K");
     if (r < 0) {
         weft__warn("the program ended, but its trace cannot be closed: %s", err.text);
@@ -259,7 +264,7 @@ int weft__cmd_record(int argc, char **argv) {
         free(text);
         goto out;
     }
-    summary(name, t, &counts, (unsigned)forked);
+    summary(name, t, &counts, &parts);
     if (control.control->log_full)
         weft__warn("%s: %s: the program went on, but of what it did after %s of events nothing is known", name,
                    weft__lost_text(control.control->log_full), weft__bytes((char[WEFT_NUMBUF]){0}, counts.stream_bytes));

@@ -42,8 +42,8 @@ static char *judge(struct weft_trace *t, const struct weft_control *c, int wait_
     return NULL;
 }
 
-/* The processes that were forked. One that was killed, or that left nothing, may end as it likes; one that does not run
- * was forked when the log of its parent had ended. */
+/* The other parts. One that was killed, or that left nothing, may end as it likes; one that does not run was begun when the
+ * log of its parent had ended. */
 static char *judge_parts(const struct weft_schedule *s) {
     char *why = NULL;
     for (size_t k = 0; k < s->nparts && !why; k++) {
@@ -55,6 +55,18 @@ static char *judge_parts(const struct weft_schedule *s) {
         if (!why) why = judge_parts(p);
     }
     return why;
+}
+
+/* The programs that were executed. */
+static int parts_unchanged(const struct weft_schedule *s, const struct weft_trace *t, struct weft_err *err) {
+    int r = 0;
+    for (size_t k = 0; k < s->nparts && r == 0; k++) {
+        struct weft_schedule *p = &s->parts[k];
+        if (!p->trace) continue;
+        if (p->counts.threads && weft__trace_is_program(p->trace, t)) r = weft__program_unchanged(p->trace, err);
+        if (r == 0) r = parts_unchanged(p, p->trace, err);
+    }
+    return r;
 }
 
 /* A new or an empty folder; out (4096 bytes) gets its absolute path. */
@@ -111,10 +123,11 @@ int weft__cmd_replay(int argc, char **argv) {
         goto out;
     }
     if (weft__trace_is_part(dir)) {
-        weft__warn("%s: is a process that was forked: it is replayed with the trace that it belongs to", t->dir);
+        weft__warn("%s: is a process of another trace's: it is replayed with the trace that it belongs to", t->dir);
         goto out;
     }
-    if (weft__replay_schedule(t, &schedule, &err) < 0 || weft__program_unchanged(t, &err) < 0) {
+    if (weft__replay_schedule(t, &schedule, &err) < 0 || weft__program_unchanged(t, &err) < 0 ||
+        parts_unchanged(&schedule, t, &err) < 0) {
         weft__fail(&err);
         goto out;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Starts a program for recording or replay, so that it finds the same world in both: the same addresses, environment,
- * stack limit and AT_RANDOM bytes, no vDSO (its clock would go past the runtime), and the control file at WEFT_CONTROL_FD.
+ * stack limit and AT_RANDOM bytes, no vDSO (its clock would go past the runtime), and the control file by WEFT_ENV.
  *
  * The program is traced until the runtime in it starts, only to give it its places in memory (place.c); then it is let go
- * and runs by itself. The child reports what fails before exec through a pipe that exec closes.
+ * and runs by itself. The child reports what fails before exec through a pipe that exec closes. While the program runs,
+ * weft serves its processes that execute other programs (exec.c).
  *
  * The kernel lays out memory by the stack limit that it finds at exec: from the bottom up, through the places of abi.h,
  * where there is none. So the program is started with an ordinary one and gets its own afterwards.
@@ -22,12 +23,11 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
 #define HANDLED (sizeof handled / sizeof *handled)
-
-#define START_STACK (64ul << 20) /* below 128 MiB it makes no difference to the layout */
 
 static volatile sig_atomic_t running;     /* pid */
 static volatile sig_atomic_t for_others;  /* signal that came when the program had ended */
@@ -48,8 +48,10 @@ static void end_both(int sig) {
     if (running) kill(running, SIGKILL);
 }
 
+static void on_child(int sig) { (void)sig; } /* ends weft__wait_child */
+
 /* ---- the child, before exec ---- */
-enum step { STEP_FD, STEP_STDIO, STEP_CWD, STEP_STACK, STEP_TRACE, STEP_EXEC };
+enum step { STEP_STDIO, STEP_CWD, STEP_STACK, STEP_TRACE, STEP_EXEC };
 struct failure {
     enum step step;
     int error;
@@ -62,15 +64,7 @@ static void fail(int pipe, enum step step) {
     _exit(125);
 }
 
-static void child(const struct weft_launch *l, char *const *env, int pipe, int alive, const sigset_t *mask) {
-    struct rlimit files, more;
-    getrlimit(RLIMIT_NOFILE, &files);
-    more = files;
-    if (more.rlim_cur <= WEFT_CONTROL_FD && more.rlim_max > WEFT_CONTROL_FD) more.rlim_cur = WEFT_CONTROL_FD + 1;
-    setrlimit(RLIMIT_NOFILE, &more);
-    if (dup2(l->control->fd, WEFT_CONTROL_FD) < 0) fail(pipe, STEP_FD);
-    if (alive >= 0 && dup2(alive, WEFT_ALIVE_FD) < 0) fail(pipe, STEP_FD);
-    setrlimit(RLIMIT_NOFILE, &files); /* a descriptor beyond the limit stays open */
+static void child(const struct weft_launch *l, char *const *env, int pipe, const sigset_t *mask) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 && (l->no_stdin || l->quiet)) fail(pipe, STEP_STDIO);
     if (l->no_stdin && dup2(null, 0) < 0) fail(pipe, STEP_STDIO);
@@ -80,7 +74,7 @@ static void child(const struct weft_launch *l, char *const *env, int pipe, int a
     getrlimit(RLIMIT_STACK, &stack);
     stack.rlim_cur = l->stack_limit;
     if (setrlimit(RLIMIT_STACK, &stack) < 0) fail(pipe, STEP_STACK);
-    stack.rlim_cur = stack.rlim_max < START_STACK ? stack.rlim_max : START_STACK;
+    stack.rlim_cur = stack.rlim_max < WEFT_START_STACK ? stack.rlim_max : WEFT_START_STACK;
     if (setrlimit(RLIMIT_STACK, &stack) < 0) fail(pipe, STEP_STACK);
     sigprocmask(SIG_SETMASK, mask, NULL);
     if (l->may_interrupt) prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would be there to say how the replay ended */
@@ -92,9 +86,6 @@ static void child(const struct weft_launch *l, char *const *env, int pipe, int a
 static int explain(const struct weft_launch *l, const struct failure *f, struct weft_err *err) {
     const char *why = strerror(f->error);
     switch (f->step) {
-    case STEP_FD:
-        return weft__err(err, f->error, "descriptor %d is needed and not allowed here: %s (ulimit -n %d helps)",
-                         WEFT_CONTROL_FD, why, WEFT_CONTROL_FD + 1);
     case STEP_STDIO: return weft__err(err, f->error, "/dev/null: %s", why);
     case STEP_CWD: return weft__err(err, f->error, "%s: %s", l->cwd, why);
     case STEP_STACK:
@@ -124,13 +115,7 @@ static int start(const struct weft_launch *l, pid_t pid, int pipe, int *status, 
         if (wait_for(pid, status) < 0) return weft__err(err, errno, "waitpid: %s", strerror(errno));
         if (!WIFSTOPPED(*status)) break;
         if (WSTOPSIG(*status) == SIGTRAP) {
-            struct rlimit stack;
-            int r = weft__place(pid, l->at_random, l->control->control, err);
-            if (r == 0 && (prlimit(pid, RLIMIT_STACK, NULL, &stack) < 0 ||
-                           (stack.rlim_cur = l->stack_limit, prlimit(pid, RLIMIT_STACK, &stack, NULL) < 0)))
-                r = weft__err(err, errno, "the program's stack limit cannot be set: %s", strerror(errno));
-            if (r == 0 && ptrace(PTRACE_DETACH, pid, 0, 0) < 0)
-                r = weft__err(err, errno, "the program cannot be let go: ptrace: %s", strerror(errno));
+            int r = weft__place_and_go(pid, l->at_random, l->stack_limit, l->control->control, err);
             if (r == 0) return 0;
             if (r != -ESRCH) kill(pid, SIGKILL);
             wait_for(pid, status);
@@ -145,22 +130,83 @@ static int start(const struct weft_launch *l, pid_t pid, int pipe, int *status, 
     return weft__err(err, ECHILD, "%s: ended before it started", l->program);
 }
 
+int weft__place_and_go(pid_t pid, const uint8_t at_random[16], uint64_t stack_limit, struct weft_control *control,
+                       struct weft_err *err) {
+    struct rlimit stack;
+    int r = weft__place(pid, at_random, control, err);
+    if (r == 0 && (prlimit(pid, RLIMIT_STACK, NULL, &stack) < 0 ||
+                   (stack.rlim_cur = stack_limit, prlimit(pid, RLIMIT_STACK, &stack, NULL) < 0)))
+        r = weft__err(err, errno, "the program's stack limit cannot be set: %s", strerror(errno));
+    if (r == 0 && ptrace(PTRACE_DETACH, pid, 0, 0) < 0)
+        r = weft__err(err, errno, "the program cannot be let go: ptrace: %s", strerror(errno));
+    return r;
+}
+
+static sigset_t idle; /* while weft waits for something to do: all that it handles may come */
+
+bool weft__wait_child(struct pollfd *fds, nfds_t n) { return ppoll(fds, n, NULL, &idle) > 0; }
+
+/* Until the program and all its processes that are to be waited for have ended. */
+static int run(const struct weft_launch *l, pid_t pid, bool ended, int alive, int server, int *status, struct weft_err *err) {
+    for (;;) {
+        pid_t r = ended ? 0 : waitpid(pid, status, WNOHANG);
+        if (r < 0) return weft__err(err, errno, "waitpid: %s", strerror(errno));
+        if (r == pid) ended = true, running = 0;
+        if (ended && l->may_interrupt) /* orphans of a replay come to us */
+            do r = waitpid(-1, NULL, WNOHANG);
+            while (r > 0);
+        if (ended && for_others && l->pass_on) {
+            l->pass_on(l->ctx, for_others);
+            for_others = 0;
+        }
+        if (ended && alive < 0 && (!l->may_interrupt || r < 0)) return 0;
+        struct pollfd fds[2] = {{server, POLLIN, 0}, {ended ? alive : -1, POLLIN, 0}};
+        if (!weft__wait_child(fds, 2)) continue;
+        if (fds[0].revents) weft__exec_serve(l, server, alive, pid);
+        else if (fds[1].revents) return 0;
+    }
+}
+
+/* What the runtime has to know of us, in all parts. */
+static void introduce(const struct weft_schedule *s, const struct weft_control *root) {
+    for (size_t k = 0; k < s->nparts; k++) {
+        struct weft_control *c = s->parts[k].control;
+        if (!c) continue;
+        c->launcher = root->launcher;
+        memcpy(c->server, root->server, sizeof c->server);
+        memcpy(c->write_files, root->write_files, sizeof c->write_files);
+        introduce(&s->parts[k], root);
+    }
+}
+
 int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err) {
     sigset_t block, mask;
     struct sigaction old[HANDLED];
-    int pipe[2] = {-1, -1}, alive[2] = {-1, -1};
+    int pipe[2] = {-1, -1}, alive[2] = {-1, -1}, server = -1;
     int r = 0;
     size_t n = 0;
+    char marker[WEFT_ENV_SIZE];
 
     while (l->env[n]) n++;
     char **env = weft__alloc((n + 2) * sizeof *env);
-    env[0] = (char *)WEFT_ENV;
+    weft_env_make(marker, (uint64_t)getpid(), (uint64_t)l->control->fd);
+    env[0] = marker;
     memcpy(env + 1, l->env, n * sizeof *env);
 
     if (pipe2(pipe, O_CLOEXEC) < 0 || (l->wait_all && pipe2(alive, O_CLOEXEC) < 0)) {
         r = weft__err(err, errno, "pipe: %s", strerror(errno));
         goto out;
     }
+    struct weft_control *root = l->control->control;
+    if ((server = weft__exec_listen(root->server, err)) < 0) {
+        r = server;
+        goto out;
+    }
+    root->launcher = (uint64_t)getpid();
+    root->root = (uint64_t)l->control->fd;
+    root->alive = (uint64_t)(alive[0] < 0 ? 0 : alive[0]);
+    root->started = (uint64_t)time(NULL);
+    introduce(l->control, root);
     /* Held back until the child has its old dispositions and we our new ones. */
     sigemptyset(&block);
     for (size_t i = 0; i < HANDLED; i++) sigaddset(&block, handled[i]);
@@ -168,7 +214,7 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     interrupted = 0;
     if (l->may_interrupt) prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t pid = fork();
-    if (pid == 0) child(l, env, pipe[1], alive[1], &mask);
+    if (pid == 0) child(l, env, pipe[1], &mask);
     if (pid < 0) {
         r = weft__err(err, errno, "fork: %s", strerror(errno));
         sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -176,14 +222,14 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     }
     close(pipe[1]);
     pipe[1] = -1;
-    if (alive[1] >= 0) close(alive[1]);
-    alive[1] = -1;
     running = pid;
     for (size_t i = 0; i < HANDLED; i++) {
         struct sigaction sa = {.sa_flags = SA_RESTART};
         sigaction(handled[i], NULL, &old[i]);
-        if (l->may_interrupt) {
+        if (l->may_interrupt && handled[i] != SIGCHLD) {
             sa.sa_handler = old[i].sa_handler == SIG_IGN ? SIG_IGN : end_both;
+        } else if (handled[i] == SIGCHLD) {
+            sa.sa_handler = on_child;
         } else if (handled[i] == SIGINT || handled[i] == SIGQUIT) {
             sa.sa_handler = SIG_IGN;
         } else {
@@ -192,20 +238,17 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
         }
         sigaction(handled[i], &sa, NULL);
     }
+    idle = mask;
+    sigdelset(&idle, SIGCHLD);
     sigprocmask(SIG_SETMASK, &mask, NULL);
-
     r = start(l, pid, pipe[0], status, err);
+    sigprocmask(SIG_BLOCK, &block, NULL);
+    if (alive[1] >= 0) close(alive[1]); /* by now the program has it */
+    alive[1] = -1;
     if (r == 0 && l->started) l->started(l->ctx);
-    if (r == 0 && wait_for(pid, status) < 0) r = weft__err(err, errno, "waitpid: %s", strerror(errno));
-    if (r > 0) r = 0;
+    if (r >= 0) r = run(l, pid, r > 0, alive[0], server, status, err);
     running = 0;
-    struct pollfd end = {alive[0], POLLIN, 0};
-    while (r == 0 && alive[0] >= 0 && poll(&end, 1, -1) < 0 && errno == EINTR)
-        if (for_others) {
-            l->pass_on(l->ctx, for_others);
-            for_others = 0;
-        }
-    while (r == 0 && l->may_interrupt && waitpid(-1, NULL, 0) >= 0) {} /* orphans of a replay come to us */
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     for (size_t i = 0; i < HANDLED; i++) sigaction(handled[i], &old[i], NULL);
     if (interrupted) {
         signal(interrupted, SIG_DFL);
@@ -216,6 +259,7 @@ out:
     if (pipe[1] >= 0) close(pipe[1]);
     if (alive[0] >= 0) close(alive[0]);
     if (alive[1] >= 0) close(alive[1]);
+    if (server >= 0) close(server);
     free(env);
     return r;
 }

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "trace/trace.h"
 
+#include <poll.h>
 #include <sys/types.h>
 
 /* ---- schedule.c ---- */
@@ -47,7 +48,20 @@ int weft__program_unchanged(struct weft_trace *t, struct weft_err *err) WEFT_MUS
  * `vdso` and `map_next`. -ESRCH: it has ended meanwhile, or is about to; that is left to be waited for. */
 int weft__place(pid_t pid, const uint8_t at_random[16], struct weft_control *control, struct weft_err *err) WEFT_MUST;
 
+/* ---- exec.c: programs that recorded processes execute ---- */
+struct weft_launch;
+/* The socket; name gets its name (64 bytes). */
+int weft__exec_listen(char *name, struct weft_err *err) WEFT_MUST;
+/* One request. alive: the pipe's other end, or -1; own: pid of the first process, which is waited for elsewhere. */
+void weft__exec_serve(const struct weft_launch *l, int server, int alive, pid_t own);
+
 /* ---- launch.c ---- */
+#define WEFT_START_STACK (64ul << 20) /* below 128 MiB it makes no difference to the layout */
+/* weft__place; then the program gets its stack limit and is no longer traced. */
+int weft__place_and_go(pid_t pid, const uint8_t at_random[16], uint64_t stack_limit, struct weft_control *control,
+                       struct weft_err *err) WEFT_MUST;
+/* Until there is something at one of the descriptors (true), or a child or traced process has changed, or a signal came. */
+bool weft__wait_child(struct pollfd *fds, nfds_t n);
 struct weft_launch {
     const char *program; /* absolute */
     const char *cwd;     /* NULL: stay here */
@@ -58,11 +72,12 @@ struct weft_launch {
     bool no_stdin;      /* stdin from /dev/null */
     bool may_interrupt; /* SIGINT and the like end the program at once, and weft with it; otherwise they are the
                            program's */
-    bool wait_all;      /* until all processes have ended that the program forked */
+    bool wait_all;      /* until all processes have ended that the program forked or spawned */
     struct weft_schedule *control;
     void (*started)(void *ctx); /* called when the program runs; may be NULL */
     void (*pass_on)(void *ctx, int sig); /* wait_all: a signal for the processes that are left */
     void *ctx;
+    char *message; /* record: weft_control's size: what went wrong with a program that was executed; empty: nothing */
 };
 /* Runs the program to its end; *status as from waitpid. */
 int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err) WEFT_MUST;

@@ -348,6 +348,18 @@ static void replay(struct weft_thread *t, const long a[6]) {
     }
 }
 
+/* Files that a program has open for writing when it is executed: as if it had just opened each. */
+void weft__files_inherited(struct weft_thread *t, const unsigned char *console) {
+    static const long none[6];
+    if (!RECORD)
+        while (weft__gate_op(t) == WEFT_OP_FILE) replay(t, none);
+    else
+        for (long fd = 0; fd < WEFT_CONSOLE; fd++) {
+            long flags = console[fd] ? -1 : weft__raw(SYS_fcntl, fd, F_GETFL);
+            if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) record_open(t, fd, flags & ~(O_TRUNC | O_CREAT), 0);
+        }
+}
+
 void weft__files_open(void) {
     const char *dir = weft__control->write_files;
     if (!*dir) return;

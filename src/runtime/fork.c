@@ -8,7 +8,7 @@
  * The child is a process of its own in every way: its table is empty, its log and its control block are new files in a
  * folder inside the parent's (log.c), its schedule is a memory file of its own, and its thread goes on with its clock. So
  * a trace holds a trace for each process that was forked, and nothing else knows about it. The numbers of parts follow from
- * the parent's own history.
+ * the parent's own history; programs that it executes are numbered with them (exec.c).
  *
  * libc's fork is used in both modes, since it puts libc's own locks in order. It wants the lock of libc's list of streams,
  * whose holder might have to come inside; so that is taken before the world stops. */
@@ -21,7 +21,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-static uint32_t forks; /* of this process */
+static uint32_t forks; /* of this process: parts */
 static int forks_lock;
 
 /* Replay: who had which pid. */
@@ -41,15 +41,29 @@ void weft__child_ended(struct weft_thread *t, long pid) {
         }
 }
 
+void weft__child_new(long was, long is) {
+    uint32_t i = __atomic_fetch_add(&nchildren, 1, __ATOMIC_RELAXED);
+    if (i < CHILDREN) children[i].was = was, children[i].is = is;
+}
+
+uint32_t weft__part_number(void) {
+    weft__lock(&forks_lock);
+    uint32_t n = ++forks;
+    weft__unlock(&forks_lock);
+    return n;
+}
+
+uint32_t weft__part_fd(uint32_t part) {
+    struct weft_control *c = weft__control;
+    return part > c->parts ? 0 : ((const uint32_t *)(weft__file + c->parts_off))[part - 1];
+}
+
 /* Replay: the part's memory file instead of the parent's. */
 static void map_part(uint32_t part) {
     struct weft_control *c = weft__control;
-    const uint32_t *fds = (const uint32_t *)(weft__file + c->parts_off);
-    char path[64];
-    if (part > c->parts || !fds[part - 1]) weft__raw(SYS_exit_group, 0); /* it left no trace */
-    weft__format(path, sizeof path, "/proc/%lu/fd/%u", c->launcher, fds[part - 1]);
-    long fd = weft__raw(SYS_open, path, O_RDWR | O_CLOEXEC, 0);
-    if (fd < 0) weft__diverged("the schedule of a forked process cannot be opened (%s, error %ld)", path, -fd);
+    if (!weft__part_fd(part)) weft__raw(SYS_exit_group, 0); /* it left no trace */
+    long fd = weft__launcher_fd(weft__part_fd(part), O_RDWR);
+    if (fd < 0) weft__diverged("the schedule of a forked process cannot be opened (error %ld)", -fd);
     weft__raw(SYS_munmap, weft__file, c->map_size);
     long r = weft__raw(SYS_mmap, c, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
     if (r == (long)c) r = weft__raw(SYS_mmap, weft__file, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0);
@@ -126,10 +140,8 @@ WEFT_HIDDEN long weft__fork_rt(void) {
             if (r < 0) weft__diverged("thread %u at tick %lu: fork fails here (error %d)", t->slot, t->tls->clock, *weft__real.__errno_location());
             if (r == 0)
                 pid = 0;
-            else {
-                uint32_t i = __atomic_fetch_add(&nchildren, 1, __ATOMIC_RELAXED);
-                if (i < CHILDREN) children[i].was = pid, children[i].is = r;
-            }
+            else
+                weft__child_new(pid, r);
         }
     }
     if (!pid) child(t, part);

@@ -31,7 +31,7 @@ static uint64_t file_used, file_size; /* bytes of streams: of chunks given out, 
 static uint64_t windows;              /* bytes of open */
 
 /* Out of the way of the program's own descriptors: beyond its limit, if that can be raised for a moment. */
-static int up(long fd) {
+int weft__high_fd(long fd) {
     uint64_t limit[2], more[2];
     long hi = -EMFILE, r = weft__raw(SYS_prlimit64, 0, 7 /* RLIMIT_NOFILE */, 0, limit);
     if (!r && limit[1] > limit[0] + 16 && limit[0] < 1 << 20) {
@@ -55,20 +55,25 @@ static size_t dir_length(void) {
     return slash;
 }
 
+void weft__log_alive(void) {
+    alive_fd = (int)weft__launcher_fd(weft__control->alive, O_WRONLY);
+    if (alive_fd < 0) weft__refuse("weft record cannot be told that the program still runs (error %d)", -alive_fd);
+}
+
 void weft__log_open(void) {
     char dir[sizeof weft__control->streams];
     long fd = weft__raw(SYS_open, weft__control->streams, O_RDWR | O_CLOEXEC, 0);
     if (fd < 0) weft__refuse("cannot open %s (error %ld)", weft__control->streams, -fd);
-    log_fd = up(fd);
+    log_fd = weft__high_fd(fd);
     weft__copy(dir, weft__control->streams, dir_length());
     dir[dir_length()] = 0;
     fd = weft__raw(SYS_open, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) weft__refuse("cannot open %s (error %ld)", dir, -fd);
-    dir_fd = up(fd);
+    dir_fd = weft__high_fd(fd);
     fd = weft__raw(SYS_openat, dir_fd, "open", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) weft__refuse("cannot make a file in %s (error %ld)", dir, -fd);
-    open_fd = up(fd);
-    alive_fd = up(WEFT_ALIVE_FD);
+    open_fd = weft__high_fd(fd);
+    alive_fd = weft__high_fd(alive_fd);
 }
 
 int weft__log_own_fd(long fd) { return fd >= 0 && (fd == log_fd || fd == open_fd || fd == dir_fd || fd == alive_fd); }
@@ -131,9 +136,9 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
             weft__raw(SYS_close, log_fd);
             weft__raw(SYS_close, open_fd);
             weft__raw(SYS_close, dir_fd);
-            log_fd = up(fd);
-            open_fd = up(tails);
-            dir_fd = up(dir);
+            log_fd = weft__high_fd(fd);
+            open_fd = weft__high_fd(tails);
+            dir_fd = weft__high_fd(dir);
             return;
         }
     }

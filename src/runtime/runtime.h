@@ -183,6 +183,7 @@ extern WEFT_HIDDEN struct weft_control *weft__control; /* shared with the launch
 #define weft__root ((struct weft_control *)0x6ffffff80000ul)
 extern WEFT_HIDDEN char *weft__file;                   /* replay: private copy of the memory file */
 extern WEFT_HIDDEN unsigned char weft__selector;       /* what the dispatch selector is in the program's code */
+long weft__launcher_fd(uint64_t fd, int flags);        /* opens what the launcher has at fd */
 void *weft__rt_map(size_t n);                          /* zeroed memory at addresses of the runtime's own */
 extern WEFT_HIDDEN struct weft_thread *weft__threads[WEFT_MAX_SLOT + 2];
 extern WEFT_HIDDEN uint32_t weft__slots; /* highest slot ever used + 1 */
@@ -191,6 +192,8 @@ struct weft_thread *weft__thread_new(uint32_t slot);
 char *weft__slot_map(uint32_t slot);  /* the slot's memory */
 void *weft__slot_heap(uint32_t slot); /* and the place of its heap structure in it */
 extern WEFT_HIDDEN uint64_t weft__program_at; /* where the executable begins */
+/* Notes of a module: its build id (32 bytes), and the version of weft's interface that it was built for; 0: none. */
+uint32_t weft__notes(const char *at, const char *end, uint64_t align, uint8_t *id);
 int weft__in_weft_code(uint64_t ip); /* ip lies in a module built with weft */
 int weft__constant(const void *p);   /* p lies in such a module's read-only memory, for which nobody needs to wait */
 void weft__constant_lost(uint64_t lo, uint64_t n);
@@ -211,7 +214,9 @@ __attribute__((format(printf, 3, 4))) size_t weft__format(char *buf, size_t n, c
 
 /* ---- log.c */
 unsigned char *weft__slot_log(uint32_t slot); /* start.c: a chunk of address space */
+void weft__log_alive(void); /* before all else: `weft record` waits until this process has ended */
 void weft__log_open(void);
+int weft__high_fd(long fd); /* the same out of the way of the program's descriptors; closes fd */
 void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const struct weft_pos *other);
 void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn);
 static inline void weft__log_input(struct weft_thread *t, uint64_t op, int64_t ret, const void *data, size_t n) {
@@ -329,6 +334,7 @@ size_t weft__group_length(const void *s, int width, size_t most, int *whole);
 extern WEFT_HIDDEN uint32_t weft__vm_age; /* advances before memory may become unreadable */
 
 /* ---- sys.c, sysdisp.c */
+extern WEFT_HIDDEN int weft__filtered; /* there is no such thing here: filter.c */
 void weft__sud_open(void);           /* once: handler */
 void weft__sud_thread(struct weft_thread *t); /* per thread */
 long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uint64_t ip);
@@ -379,11 +385,15 @@ void weft__heap_forked(void);
 void weft__heap_fork(int before); /* natively, before and after, in parent and child */
 void weft__signal_forked(struct weft_thread *t);
 void weft__sys_forked(void);
+void weft__console_begin(struct weft_thread *t);
 void weft__streams_forked(void);
 void weft__take_forked(void);
 void weft__gate_forked(struct weft_thread *t);
 void weft__modules(struct weft_thread *t); /* start.c: the list of modules, into the log or compared with it */
 void weft__sud_again(struct weft_thread *t);
+uint32_t weft__part_number(void);       /* record: of the next part */
+uint32_t weft__part_fd(uint32_t part);  /* replay: descriptor of the launcher; 0: it left no trace */
+void weft__child_new(long was, long is); /* replay: pids */
 void weft__child_ended(struct weft_thread *t, long pid); /* replay: wait for the process that had this pid */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The beginning: what mode this process runs in, the owner table, the main thread, the list of modules.
  *
- * The constructor runs before every other one (-z initfirst). Without WEFT_RT=1 as the first environment variable the
+ * The constructor runs before every other one (-z initfirst). Without WEFT_RT as the first environment variable the
  * runtime is inert: the table is mapped (instrumented code reads it), the allocator works, wrappers forward. Otherwise the
  * launcher's memory file says what to do.
  *
@@ -14,6 +14,7 @@
 #include "sys_calls.h"
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
 
@@ -136,31 +137,38 @@ static size_t length(const char *s) {
     return n;
 }
 
-/* Reads a module's notes: GNU build id, and whether it was built with weft. */
+uint32_t weft__notes(const char *at, const char *end, uint64_t align, uint8_t *id) {
+    uint64_t al = align == 8 ? 8 : 4;
+    uint32_t abi = 0;
+    while (at + 12 <= end) {
+        const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)at;
+        const char *name = at + 12, *desc = name + ((n->n_namesz + al - 1) & ~(al - 1));
+        if (al == 4) desc = name + ((n->n_namesz + 3) & ~3u);
+        if (desc + n->n_descsz > end) break;
+        if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && same(name, "GNU", 4))
+            for (unsigned b = 0; b < n->n_descsz && b < 32; b++) id[b] = (uint8_t)desc[b];
+        if (n->n_type == WEFT_NOTE_TYPE && n->n_namesz == 5 && same(name, WEFT_NOTE_OWNER, 5)) {
+            abi = WEFT_ABI_VERSION;
+            if (n->n_descsz >= 4) __builtin_memcpy(&abi, desc, 4);
+        }
+        at = desc + ((n->n_descsz + al - 1) & ~(al - 1));
+    }
+    return abi;
+}
+
 static int notes(const struct dl_phdr_info *i, uint8_t id[32]) {
-    int weft = 0;
+    uint32_t abi = 0;
     for (int k = 0; k < i->dlpi_phnum; k++) {
         const ElfW(Phdr) *p = &i->dlpi_phdr[k];
         if (p->p_type != PT_NOTE) continue;
-        const char *at = (const char *)(i->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
-        uint64_t al = p->p_align == 8 ? 8 : 4;
-        while (at + 12 <= end) {
-            const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)at;
-            const char *name = at + 12, *desc = name + ((n->n_namesz + al - 1) & ~(al - 1));
-            if (al == 4) desc = name + ((n->n_namesz + 3) & ~3u);
-            if (desc + n->n_descsz > end) break;
-            if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && same(name, "GNU", 4))
-                for (unsigned b = 0; b < n->n_descsz && b < 32; b++) id[b] = (uint8_t)desc[b];
-            if (n->n_type == WEFT_NOTE_TYPE && n->n_namesz == 5 && same(name, WEFT_NOTE_OWNER, 5)) {
-                weft = 1;
-                if (n->n_descsz >= 4 && *(const uint32_t *)desc != WEFT_ABI_VERSION)
-                    weft__refuse("%s: built with another version of weft (interface %u, this is %d): build it again",
-                                 i->dlpi_name, *(const uint32_t *)desc, WEFT_ABI_VERSION);
-            }
-            at = desc + ((n->n_descsz + al - 1) & ~(al - 1));
-        }
+        const char *at = (const char *)(i->dlpi_addr + p->p_vaddr);
+        uint32_t v = weft__notes(at, at + p->p_memsz, p->p_align, id);
+        if (v && v != WEFT_ABI_VERSION)
+            weft__refuse("%s: built with another version of weft (interface %u, this is %d): build it again", i->dlpi_name, v,
+                         WEFT_ABI_VERSION);
+        if (v) abi = v;
     }
-    return weft;
+    return abi != 0;
 }
 
 struct module_walk {
@@ -239,7 +247,7 @@ static int module(struct dl_phdr_info *i, size_t size, void *arg) {
 
 /* ---- start */
 
-static int is_marker(const char *s) { return s && same(s, WEFT_ENV, sizeof WEFT_ENV); }
+static int is_marker(const char *s) { return s && same(s, WEFT_ENV "/", sizeof WEFT_ENV); }
 
 static void map_table(void) {
     size_t n = WEFT_TABLE_ENTRIES * 2;
@@ -253,24 +261,33 @@ static void map_table(void) {
     }
 }
 
-static void open_control(void) {
+/* A descriptor of the launcher. */
+long weft__launcher_fd(uint64_t fd, int flags) {
+    char path[64];
+    weft__format(path, sizeof path, "/proc/%lu/fd/%lu", weft__control->launcher, fd);
+    return weft__raw(SYS_open, path, flags | O_CLOEXEC, 0);
+}
+
+static void open_control(const char *path) {
     struct weft_control *c;
-    long r = weft__raw(SYS_mmap, WEFT_RT_BASE - 0x100000, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
-                       WEFT_CONTROL_FD, 0);
+    long fd = weft__raw(SYS_open, path, O_RDWR | O_CLOEXEC, 0), root;
+    long r = weft__raw(SYS_mmap, WEFT_RT_BASE - 0x100000, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
     if (r < 0 && r > -4096) weft__rt_panic("no control file: WEFT_RT is for weft record and weft replay only");
     c = (struct weft_control *)r;
     if (c->magic != WEFT_CONTROL_MAGIC) weft__rt_panic("the control file is foreign");
+    weft__control = c;
     if (c->mode == WEFT_REPLAY) {
-        r = weft__raw(SYS_mmap, WEFT_SCHED_BASE, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE,
-                      WEFT_CONTROL_FD, 0);
+        r = weft__raw(SYS_mmap, WEFT_SCHED_BASE, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0);
         if (r < 0 && r > -4096) weft__rt_panic("cannot map the schedule");
         weft__file = (char *)r;
     } else {
-        r = weft__raw(SYS_mmap, weft__root, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, WEFT_CONTROL_FD, 0);
+        root = weft__launcher_fd(c->root, O_RDWR);
+        r = weft__raw(SYS_mmap, weft__root, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, root, 0);
         if (r != (long)weft__root) weft__rt_panic("cannot map the control file");
+        weft__raw(SYS_close, root);
+        weft__log_alive(); /* now, while the launcher holds the pipe as well */
     }
-    weft__raw(SYS_close, WEFT_CONTROL_FD);
-    weft__control = c;
+    weft__raw(SYS_close, fd);
     weft__mode = (int)c->mode;
 }
 
@@ -295,9 +312,7 @@ void weft__modules(struct weft_thread *t) {
 }
 
 static void begin(struct weft_thread *t) {
-    struct timespec now = {0, 0};
-    weft__raw(SYS_clock_gettime, CLOCK_REALTIME, &now);
-    weft__started = now.tv_sec;
+    weft__started = (int64_t)weft__control->started;
     if (weft__mode == WEFT_RECORD)
         weft__log_open();
     else
@@ -315,6 +330,7 @@ static void begin(struct weft_thread *t) {
     weft__signal_born(t, t);
     weft__signal_open(t);
     weft__signal_begin(t);
+    weft__console_begin(t);
     weft__sud_open();
     weft__sud_thread(t);
 }
@@ -352,11 +368,12 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
         dl_iterate_phdr(module, &(struct module_walk){0}); /* for weft__in_weft_code */
         return;
     }
+    const char *control = envp[0] + sizeof WEFT_ENV - 1;
     char **e = envp;
     for (; (e[0] = e[1]); e++) {}
     /* The launcher's too: the last one, if it is that. */
     if (e > envp && same(e[-1], "LD_BIND_NOW=1", 14)) e[-1] = NULL;
-    open_control();
+    open_control(control);
     __asm__ volatile("int3"); /* the launcher waits for this, and lets us go (src/replay/place.c) */
     weft__place_open();
     struct weft_thread *t = weft__thread_new(1);

@@ -88,12 +88,13 @@ void weft__sud_thread(struct weft_thread *t) {
     weft__sud_again(t);
 }
 
+int weft__filtered; /* for good, in new threads and forked processes too */
+
 void weft__sud_again(struct weft_thread *t) {
-    static int filtered; /* for good, in new threads and forked processes too */
     uint64_t lo, hi;
-    if (filtered) return;
+    if (weft__filtered) return;
     weft__own_text(&lo, &hi);
     if (weft__raw(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, 1, lo, hi - lo, &t->tls->selector) == 0) return;
-    filtered = 1;
+    weft__filtered = 1;
     weft__filter_open(lo, hi);
 }

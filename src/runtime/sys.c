@@ -343,7 +343,7 @@ static int points_nowhere(const long a[6], const char *params) {
 
 /* ---- output */
 
-#define FD_MAX 1024
+#define FD_MAX WEFT_CONSOLE
 static unsigned char console[FD_MAX] = {[1] = 1, [2] = 2}; /* which descriptors are the recorded stdout and stderr */
 
 static void track_fd(long nr, const long a[6], long r) {
@@ -354,6 +354,19 @@ static void track_fd(long nr, const long a[6], long r) {
             console[r] = a[0] >= 0 && a[0] < FD_MAX ? console[a[0]] : 0;
         else if (nr == SYS_open || nr == SYS_openat || nr == SYS_socket)
             console[r] = 0;
+    }
+}
+
+/* A program that was executed knows from the launcher which of its descriptors these are. */
+void weft__console_begin(struct weft_thread *t) {
+    weft__tick(t);
+    if (RECORD && weft__control->executed) {
+        weft__copy(console, weft__control->console, sizeof console);
+        weft__log_input(t, WEFT_OP_DESCRIPTORS, 0, console, sizeof console);
+        weft__files_inherited(t, console);
+    } else if (!RECORD && weft__gate_op(t) == WEFT_OP_DESCRIPTORS) {
+        weft__input(t, WEFT_OP_DESCRIPTORS, 0, console, sizeof console);
+        weft__files_inherited(t, console);
     }
 }
 
@@ -727,6 +740,15 @@ __attribute__((noreturn)) void weft__end_as_recorded(struct weft_thread *t) {
     struct weft_sched *s = (struct weft_sched *)(weft__file + weft__control->sched_off);
     weft__gate_finish(t);
     weft__gate_end_process(s);
+}
+
+/* The same for a process that becomes the program of another part: that one ends it. */
+void weft__become_as_recorded(struct weft_thread *t) {
+    struct weft_sched *s = (struct weft_sched *)(weft__file + weft__control->sched_off);
+    weft__gate_finish(t);
+    weft__control->exit_kind = s->end_kind;
+    weft__control->exit_code = s->end_code;
+    __atomic_store_n(&weft__control->outcome, WEFT_OUT_ENDED, __ATOMIC_RELEASE);
 }
 
 void weft__note_reached(struct weft_thread *t) {

@@ -19,6 +19,7 @@ long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsi
 
 void weft__note_reached(struct weft_thread *t);
 __attribute__((noreturn)) void weft__end_as_recorded(struct weft_thread *t);
+void weft__become_as_recorded(struct weft_thread *t);
 
 /* ---- files.c */
 uint32_t weft__file_of(long fd);           /* record: number of the file that it is open for writing; 0: none that counts */
@@ -29,6 +30,7 @@ int weft__file_call(long nr);              /* whether these two are wanted aroun
 uint32_t weft__file_before(long nr, const long a[6]);
 void weft__file_after(struct weft_thread *t, long nr, const long a[6], long r, uint32_t before);
 void weft__files_open(void);
+void weft__files_inherited(struct weft_thread *t, const unsigned char *console); /* from the process that executed this program */
 int weft__file_refers(long fd);            /* record: what is read from it is not logged; then this one reads: */
 long weft__file_read(struct weft_thread *t, long nr, const long a[6]);
 long weft__file_read_again(struct weft_thread *t, const long a[6]); /* replay: the input is a REFERENCE */

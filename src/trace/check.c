@@ -80,7 +80,7 @@ int weft__trace_check(struct weft_trace *t, struct weft_counts *counts, struct w
     return r;
 }
 
-int weft__trace_check_parts(struct weft_trace *t, uint64_t *processes, struct weft_err *err) {
+int weft__trace_check_parts(struct weft_trace *t, struct weft_parts *parts, struct weft_err *err) {
     unsigned most = weft__trace_parts(t->dir);
     int r = 0;
     for (unsigned k = 1; k <= most && r == 0; k++) {
@@ -88,10 +88,10 @@ int weft__trace_check_parts(struct weft_trace *t, uint64_t *processes, struct we
         struct weft_trace *part = NULL;
         struct weft_counts counts;
         if (weft__trace_part(t->dir, k, &path)) {
-            ++*processes;
             r = weft__trace_open(path.s, &part, err);
+            if (r == 0) ++*(weft__trace_is_program(part, t) ? &parts->executed : &parts->forked);
             if (r == 0) r = weft__trace_check(part, &counts, err);
-            if (r == 0) r = weft__trace_check_parts(part, processes, err);
+            if (r == 0) r = weft__trace_check_parts(part, parts, err);
         }
         weft__trace_close(part);
         weft__strbuf_fini(&path);

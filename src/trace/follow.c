@@ -4,7 +4,7 @@
  * nice value is 19, so that the program does not notice: where all cores are busy it gets about a hundredth of one, and what
  * it does not manage is compressed at the end, as far as patience allows. (SCHED_IDLE gets nothing there, for minutes.)
  *
- * One packer per process; those that were forked are found by their folders. */
+ * One packer per process; those that were forked, and programs that were executed, are found by their folders. */
 #include "trace/trace.h"
 
 #include <pthread.h>
@@ -161,9 +161,9 @@ static void remove_empty(const char *dir, unsigned k) {
     }
 }
 
-static int seal_parts(struct process *p, uint64_t patience_us, char *message, struct weft_err *err) {
+static int seal_parts(struct process *p, uint64_t patience_us, char *message, struct weft_parts *parts, struct weft_err *err) {
     unsigned most = weft__trace_parts(p->t->dir);
-    int found = 0, r = 0;
+    int r = 0;
     for (unsigned k = 1; k <= most && r >= 0; k++) {
         struct weft_strbuf path = {0};
         struct weft_counts counts;
@@ -175,7 +175,7 @@ static int seal_parts(struct process *p, uint64_t patience_us, char *message, st
             if (r == 0) remove_empty(p->t->dir, k);
             continue;
         }
-        found++;
+        ++*(weft__trace_is_program(p->parts[k]->t, p->t) ? &parts->executed : &parts->forked);
         weft__strbuf_printf(&path, "%s/%u/control", p->t->dir, k);
         if (weft__file_read(path.s, sizeof *c, &bytes, &len, err) == 0 && len == sizeof *c) c = (struct weft_control *)bytes;
         /* Without a word it was killed. */
@@ -187,18 +187,18 @@ static int seal_parts(struct process *p, uint64_t patience_us, char *message, st
         }
         r = weft__packer_finish(p->parts[k]->packer, kind, code, patience_us, NULL, NULL, &counts, err);
         if (r == 0) unlink(path.s);
-        if (r == 0) r = seal_parts(p->parts[k], patience_us, message, err);
-        if (r > 0) found += r;
+        if (r == 0) r = seal_parts(p->parts[k], patience_us, message, parts, err);
         process_free(p->parts[k]);
         p->parts[k] = NULL;
         free(bytes);
         weft__strbuf_fini(&path);
     }
-    return r < 0 ? r : found;
+    return r;
 }
 
-int weft__follow_seal_parts(struct weft_follow *f, uint64_t patience_us, char *message, struct weft_err *err) {
-    return seal_parts(f->first, patience_us, message, err);
+int weft__follow_seal_parts(struct weft_follow *f, uint64_t patience_us, char *message, struct weft_parts *parts,
+                            struct weft_err *err) {
+    return seal_parts(f->first, patience_us, message, parts, err);
 }
 
 void weft__follow_close(struct weft_follow *f) {

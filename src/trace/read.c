@@ -223,12 +223,16 @@ static int part(const char *dir, const char *name, size_t max, char **out, size_
     return r;
 }
 
+/* The lock is on the header of the first process. */
 static bool is_being_recorded(const char *dir) {
     struct weft_strbuf path = {0};
     weft__strbuf_printf(&path, "%s/header", dir);
     int fd = open(path.s, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool busy = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
     if (fd >= 0) close(fd);
+    path.len = 0;
+    weft__strbuf_printf(&path, "%s/..", dir);
+    if (!busy && weft__trace_is_part(dir)) busy = is_being_recorded(path.s);
     weft__strbuf_fini(&path);
     return busy;
 }
@@ -376,16 +380,19 @@ unsigned weft__trace_parts(const char *dir) {
     return most;
 }
 
-/* Its header is its parent's. */
+/* Its name is a number, and the folder that it is in is a trace. */
 bool weft__trace_is_part(const char *dir) {
-    struct weft_strbuf own = {0}, parents = {0};
-    struct stat a, b;
-    weft__strbuf_printf(&own, "%s/header", dir);
+    struct weft_strbuf parents = {0};
+    char *real = realpath(dir, NULL), *name = real ? strrchr(real, '/') : NULL, *end;
     weft__strbuf_printf(&parents, "%s/../header", dir);
-    bool is = stat(own.s, &a) == 0 && stat(parents.s, &b) == 0 && a.st_size == b.st_size;
-    weft__strbuf_fini(&own);
+    bool is = name && name[1] >= '1' && name[1] <= '9' && (strtoul(name + 1, &end, 10), !*end) && access(parents.s, F_OK) == 0;
     weft__strbuf_fini(&parents);
+    free(real);
     return is;
+}
+
+bool weft__trace_is_program(const struct weft_trace *t, const struct weft_trace *of) {
+    return t->header.hash != of->header.hash;
 }
 
 bool weft__trace_part(const char *dir, unsigned k, struct weft_strbuf *path) {

@@ -78,9 +78,12 @@ void weft__trace_close(struct weft_trace *t);
 int weft__trace_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct weft_err *err) WEFT_MUST;
 /* Chunk n of streams, or of open; fd is of that file. */
 int weft__trace_raw_chunk(struct weft_trace *t, int fd, uint64_t n, uint8_t *buf, struct weft_err *err) WEFT_MUST;
-/* The folders of processes that were forked, as numbers in the folder: the largest one; 0: none. */
+/* The folders of processes that were forked, and of programs that were executed, as numbers in the folder: the largest one;
+ * 0: none. */
 unsigned weft__trace_parts(const char *dir);
 bool weft__trace_is_part(const char *dir);
+/* t, a part of `of`, is a program that was executed: it has a header of its own. */
+bool weft__trace_is_program(const struct weft_trace *t, const struct weft_trace *of);
 /* Whether there is part k, and its folder. One that was killed before its streams file was there, last of all, is none. */
 bool weft__trace_part(const char *dir, unsigned k, struct weft_strbuf *path);
 /* Bytes on disk of the whole folder. */
@@ -151,8 +154,11 @@ struct weft_counts {
 void weft__counts_add(struct weft_counts *n, const struct weft_item *item);
 /* Reads every byte; *counts is filled as far as it came, also on failure. */
 int weft__trace_check(struct weft_trace *t, struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
-/* The same for all processes that were forked; adds how many there are. */
-int weft__trace_check_parts(struct weft_trace *t, uint64_t *processes, struct weft_err *err) WEFT_MUST;
+struct weft_parts {
+    uint64_t forked, executed;
+};
+/* The same for all parts; adds how many there are. */
+int weft__trace_check_parts(struct weft_trace *t, struct weft_parts *parts, struct weft_err *err) WEFT_MUST;
 
 /* ---- write.c ---- */
 struct weft_trace_start {
@@ -191,9 +197,10 @@ void weft__follow_close(struct weft_follow *f);
 struct weft_trace *weft__follow_trace(struct weft_follow *f); /* the first process's */
 int weft__follow_seal(struct weft_follow *f, enum weft_end_kind kind, uint32_t code, uint64_t patience_us,
                       weft_progress *progress, void *ctx, struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
-/* The same for all processes that were forked (their control blocks say how they ended), without their counts. Gives how
- * many there were; message (weft_control's size), if not empty, is what one of them has to say. */
-int weft__follow_seal_parts(struct weft_follow *f, uint64_t patience_us, char *message, struct weft_err *err) WEFT_MUST;
+/* The same for all parts (their control blocks say how they ended), without their counts. Gives how many there were; message
+ * (weft_control's size), if not empty, is what one of them has to say. */
+int weft__follow_seal_parts(struct weft_follow *f, uint64_t patience_us, char *message, struct weft_parts *parts,
+                            struct weft_err *err) WEFT_MUST;
 
 /* ---- encode.c: streams made by hand: for tests, and for stages that write traces ---- */
 struct weft_encoder_slot;

@@ -61,18 +61,9 @@ int weft__trace_create(const char *dir, const struct weft_trace_start *s, int *l
     struct weft_strbuf path = {0};
     char *bytes = NULL;
     size_t len;
-    int fd = -1;
+    int fd = -1, header = -1;
     int r = weft__header_encode(s, &bytes, &len, err);
     if (r < 0) goto out;
-    weft__strbuf_printf(&path, "%s/streams", dir);
-    fd = open(path.s, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        r = weft__err(err, errno, "%s: cannot write: %s", path.s, strerror(errno));
-        goto out;
-    }
-    close(fd);
-    fd = -1;
-    path.len = 0;
     weft__strbuf_printf(&path, "%s/header", dir);
     r = weft__file_write(path.s, bytes, len, err);
     if (r < 0) goto out;
@@ -83,9 +74,21 @@ int weft__trace_create(const char *dir, const struct weft_trace_start *s, int *l
     }
     if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         (void)0; /* somebody looks at it this very moment: then he sees a recording without events, which it is */
-    *lock = fd;
+    header = fd;
     fd = -1;
+    path.len = 0;
+    weft__strbuf_printf(&path, "%s/streams", dir);
+    fd = open(path.s, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        r = weft__err(err, errno, "%s: cannot write: %s", path.s, strerror(errno));
+        goto out;
+    }
+    close(fd); /* last of all: then it is a trace */
+    fd = -1;
+    *lock = header;
+    header = -1;
 out:
+    if (header >= 0) close(header);
     if (fd >= 0) close(fd);
     free(bytes);
     weft__strbuf_fini(&path);

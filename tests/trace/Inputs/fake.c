@@ -87,8 +87,11 @@ static void log_run(struct weft_control *c) {
 
 int main(int argc, char **argv, char **envp) {
     const char *mode = argc > 1 ? argv[1] : "";
-    struct weft_control *c = mmap(0, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED, WEFT_CONTROL_FD, 0);
-    if (c == MAP_FAILED || c->magic != WEFT_CONTROL_MAGIC || strcmp(envp[0], WEFT_ENV) != 0) return 99;
+    if (strncmp(envp[0], WEFT_ENV, strlen(WEFT_ENV)) != 0) return 99;
+    int control = open(envp[0] + strlen(WEFT_ENV), O_RDWR | O_CLOEXEC);
+    struct weft_control *c = mmap(0, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED, control, 0);
+    if (c == MAP_FAILED || c->magic != WEFT_CONTROL_MAGIC) return 99;
+    close(control);
     __asm__ volatile("int3"); /* as the runtime tells the launcher that it has started */
     if (c->mode == WEFT_RECORD) log_run(c);
     printf("%s\n", mode);
