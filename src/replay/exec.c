@@ -300,8 +300,9 @@ static void serve(const struct weft_launch *l, int s, int alive, pid_t own) {
     int keep = -1;
     bool done = false;
     pid_t pid;
-    if (getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0 || peer.uid != geteuid() ||
-        setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0 || recv(s, q, sizeof *q, 0) != sizeof *q) goto out;
+    if (getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0 ||
+        setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0 || recv(s, q, sizeof *q, 0) != sizeof *q)
+        goto out;
     q->streams[sizeof q->streams - 1] = q->program[sizeof q->program - 1] = 0;
     t.pid = peer.pid;
     t.tid = (pid_t)q->tid;
@@ -310,7 +311,7 @@ static void serve(const struct weft_launch *l, int s, int alive, pid_t own) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", alive);
         keep = open(path, O_WRONLY | O_CLOEXEC);
     }
-    int r = record ? part_make(l, q, &p) : part_find(l, q, &p, a);
+    int r = peer.uid != geteuid() ? -EPERM : record ? part_make(l, q, &p) : part_find(l, q, &p, a);
     uint64_t options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
     if (q->kind == WEFT_EXEC_CHILD) options |= PTRACE_O_TRACEVFORK | PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE;
     if (r == 0 && ptrace(PTRACE_SEIZE, t.tid, 0, options) < 0) r = -errno;
@@ -332,6 +333,7 @@ static void serve(const struct weft_launch *l, int s, int alive, pid_t own) {
     }
     if (!done) {
         send(s, "", 1, MSG_NOSIGNAL);
+        if (t.stopped) kill(asked, SIGSTOP);
         goto out;
     }
     p.control->pid = (uint64_t)pid;
