@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import os
+import signal
+
 from web import WebServer
 
 PACKAGES = ["lighttpd"]
@@ -22,6 +25,9 @@ class Load(WebServer):
 
     def command(self, program, work):
         return [program, "-D", "-f", work + "/conf"]
+
+    def stop(self, pid):
+        os.kill(pid, signal.SIGINT)  # after SIGTERM it exits with 1 if a connection is still open
 
 
 def cases(options):
