@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""libuv's own tests of threads and of its pool of threads, each in a process of its own."""
+"""libuv's own tests of threads and of its pool of threads, each in a process of its own; and of processes, by its own test
+runner, which forks and executes itself for each test and its helpers, as the tests themselves do."""
 from case import Case
 
 PACKAGES = ["libuv1"]
@@ -14,6 +15,10 @@ threadpool_cancel_getaddrinfo threadpool_cancel_random
 threadpool_cancel_work threadpool_cancel_fs threadpool_cancel_single fs_file_async fs_read_dir random_async
 getaddrinfo_concurrent loop_stop""".split()
 
+RUNNER = """spawn_exit_code spawn_stdin spawn_stdout spawn_stdout_to_file spawn_and_kill spawn_detached spawn_fails
+spawn_inherit_streams spawn_preserve_env tcp_ping_pong pipe_ping_pong ipc_send_recv_tcp ipc_listen_before_write
+fork_threadpool_queue_work_simple kill""".split()
+
 
 class Test(Case):
     env = {"UV_RUN_AS_ROOT": "1"}
@@ -25,5 +30,10 @@ class Test(Case):
         return [program, self.name, self.name]  # the second makes it run in this process
 
 
+class Runner(Test):
+    def command(self, program, work):
+        return [program, self.name]
+
+
 def cases(options):
-    return [Test(name) for name in TESTS]
+    return [Test(name) for name in TESTS] + [Runner(name) for name in RUNNER]
