@@ -10,8 +10,9 @@
  *  3. No libc in here but through `weft__real` (real functions, resolved once) and in lc_*.c. No malloc, no stdio, no
  *     vector registers (-mgeneral-regs-only): the stubs save only general registers.
  *  4. Lock order: thread locks by slot number; then the stripe locks by index; then the vm lock; then the log lock. The lock
- *     of common memory (shm.c) comes after the vm lock, and before the thread's own. While it or a stripe is held nothing
- *     waits for another thread's answer.
+ *     of common memory (shm.c) comes after the vm lock, and before the thread's own. The lock of a set of shared pages (owner.c)
+ *     comes after thread locks, and before the log lock. While a stripe or the lock of common memory is held nothing waits for
+ *     another thread's answer.
  *  5. Record and replay share the entry points; the mode is fixed at start.
  *  6. Atomics are the __atomic builtins with the order spelled out; a comment says what each pairs with. */
 #ifndef WEFT_RUNTIME_H
