@@ -197,7 +197,7 @@ struct weft_control {
     uint64_t pid;          /* of a process that was forked, or executed another program: in its own control block */
     uint64_t root;         /* record: descriptor of the launcher: the first process's control block */
     uint64_t alive;        /* record: descriptor of the launcher: a pipe that every recorded process keeps open until its end */
-    uint64_t started;      /* record: when the recording began, seconds since 1970 */
+    uint64_t started;      /* record: when the recording began, ns since 1970 */
     uint64_t executed;     /* record: 1: a recorded process executed this program; then: */
     uint8_t console[WEFT_CONSOLE]; /* which of its descriptors are the recorded stdout (1) and stderr (2) */
     char server[64];       /* name of the launcher's socket: see struct weft_exec_request */

@@ -37,8 +37,9 @@ enum weft_trace_version {
     WEFT_TRACE_V1 = 1, /* first */
     WEFT_TRACE_V2 = 2, /* a chunk's hash covers its head; weft_hash has lanes */
     WEFT_TRACE_V3 = 3, /* streams.zst, streams and open together; version 2 has one of the first two, and is read so too */
+    WEFT_TRACE_V4 = 4, /* blocks that come again */
     WEFT_TRACE_OLDEST = WEFT_TRACE_V2, /* that is read */
-    WEFT_TRACE_VERSION = WEFT_TRACE_V3,
+    WEFT_TRACE_VERSION = WEFT_TRACE_V4,
 };
 
 /* ---- header -------------------------------------------------------------------------------------------------------
@@ -75,8 +76,11 @@ _Static_assert(sizeof(struct weft_trace_header) == 128, "header layout");
  * used) exactly, and all after them are zero. An open chunk (used is 0) holds items up to the first zero byte in place of a tag. All-zero
  * chunks may stand anywhere: they were reserved and not used. A slot's ticks never go back from chunk to chunk. In
  * streams, before there is an end, and in open, a chunk with magic 0 counts as reserved, whatever follows. No edge stands
- * between PARTs and their item; a step is at most 0xfffffe. */
+ * between PARTs (or AGAIN) and their item; a step is at most 0xfffffe; an AGAIN names a block that is kept,
+ * and a block has at most WEFT_BLOCK_MAX bytes. */
 #define WEFT_CHUNK 32768u
+#define WEFT_BLOCKS 8u
+#define WEFT_BLOCK_MAX (1ul << 20) /* bytes */
 
 struct weft_chunk {
     uint32_t magic;
@@ -93,6 +97,9 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
  * skipped without being understood. An item never crosses a chunk: longer data comes as PART items followed by the item
  * that it belongs to (concatenate the parts' bytes, then the item's own).
  *
+ * Programs read the same again and again (a server its files). From a PART with op 1 on, an item's bytes are a block, and the last
+ * WEFT_BLOCKS blocks of a slot are kept: AGAIN stands for the bytes of one of them. The recorder knows them by size and hash.
+ *
  * EDGE, EDGE_DONE and EDGE_STEP operands: signed varint site delta (against the previous edge's own site in this chunk, from 0);
  * varint other slot; signed varint other tick delta (against the previous edge's other tick of this chunk, from 0);
  * signed varint other site delta (against the previous edge's other site in this chunk, from 0).
@@ -107,7 +114,7 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
     X(EDGE, 1, "comes after a position was reached")                                                                   \
     X(EDGE_DONE, 2, "comes after a position was done")                                                                 \
     X(INPUT, 3, "op: what; bytes: what the thread got from outside")                                                   \
-    X(PART, 4, "bytes that belong to the next item that is not a PART")                                                \
+    X(PART, 4, "bytes that belong to the next item that is not a PART; op 1: a block begins with them")                \
     X(START, 5, "op: slot of the parent (0: main thread); the thread starts here")                                     \
     X(EXIT, 6, "op: 0; the thread ends here")                                                                          \
     X(MODULE, 7, "op: 1 if built with weft; struct weft_module_item: a loaded module")                                 \
@@ -118,7 +125,8 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
     X(LOST, 12, "op: errno (EFBIG: the largest size allowed); nothing of this thread is known from here on")           \
     X(SIGNAL, 13, "op: signal; siginfo bytes: an asynchronous signal is delivered at this tick")                       \
     X(EDGE_STEP, 14, "comes after a position was reached and its first edges were satisfied")                            \
-    X(MEMORY, 15, "op: site; u64 address, then bytes: what another process had put there when this thread accessed it")
+    X(MEMORY, 15, "op: site; u64 address, then bytes: what another process had put there when this thread accessed it") \
+    X(AGAIN, 16, "op: 1 for the slot's last block, 2 for the one before, ...: a PART with its bytes")
 
 enum weft_item_kind {
 #define WEFT_X(name, code, text) WEFT_ITEM_##name = code,

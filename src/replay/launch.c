@@ -205,7 +205,9 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     root->launcher = (uint64_t)getpid();
     root->root = (uint64_t)l->control->fd;
     root->alive = (uint64_t)(alive[0] < 0 ? 0 : alive[0]);
-    root->started = (uint64_t)time(NULL);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now); /* as the times of files */
+    root->started = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     introduce(l->control, root);
     /* Held back until the child has its old dispositions and we our new ones. */
     sigemptyset(&block);

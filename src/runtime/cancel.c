@@ -169,22 +169,37 @@ static long wait_word(struct weft_thread *t, void *word, uint32_t value, int sha
 #define COND_MONOTONIC 2
 static uint32_t cond_flags(pthread_cond_t *c) { return ((const uint32_t *)c)[9]; } /* what pthread_cond_init was told */
 
+/* How many wait for condition variables with this hash; more is harmless (a handler may leave a wait for good). Not in the variable:
+ * who has been woken may find it gone. */
+static uint32_t *cond_waiters(pthread_cond_t *c) {
+    static uint32_t waiters[1024];
+    return &waiters[((uint64_t)(uintptr_t)c * 0x9e3779b97f4a7c15ull) >> 54];
+}
+
 /* Gives the mutex up, waits, and has it again. */
 WEFT_HIDDEN int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *ts) {
-    uint32_t *word = (uint32_t *)c, now = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    uint32_t *word = (uint32_t *)c, *waiters = cond_waiters(c);
     int shared = cond_flags(c) & COND_SHARED;
     if (ts && (ts->tv_nsec < 0 || ts->tv_nsec > 999999999)) return EINVAL;
     if (clock < 0) clock = cond_flags(c) & COND_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+    /* It counts, then looks at the word; weft__cond_wake changes the word, then looks who counts. */
+    __atomic_fetch_add(waiters, 1, __ATOMIC_SEQ_CST);
+    uint32_t now = __atomic_load_n(word, __ATOMIC_SEQ_CST);
     int e = weft__real.pthread_mutex_unlock(m);
+    long r = e ? 0 : ts && ts->tv_sec < 0 ? -ETIMEDOUT : wait_word(t, word, now, shared, clock, ts);
+    __atomic_fetch_sub(waiters, 1, __ATOMIC_SEQ_CST);
     if (e) return e;
-    long r = ts && ts->tv_sec < 0 ? -ETIMEDOUT : wait_word(t, word, now, shared, clock, ts);
     e = weft__real.pthread_mutex_lock(m);
     return e ? e : r == -ETIMEDOUT ? ETIMEDOUT : 0;
 }
 
-WEFT_HIDDEN int weft__cond_wake(pthread_cond_t *c, int n) {
+WEFT_HIDDEN int weft__cond_wake(struct weft_thread *t, pthread_cond_t *c, int n) {
+    int shared = cond_flags(c) & COND_SHARED;
     __atomic_fetch_add((uint32_t *)c, 1, __ATOMIC_SEQ_CST);
-    weft__raw(SYS_futex, c, cond_flags(c) & COND_SHARED ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, n);
+    if (!shared && !__atomic_load_n(cond_waiters(c), __ATOMIC_SEQ_CST)) return 0;
+    weft__rec_lend(t);
+    weft__raw(SYS_futex, c, shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, n);
+    weft__rec_back(t);
     return 0;
 }
 

@@ -24,6 +24,7 @@
 #define EXTENT_MIN (64ul << 10) /* grows with the file: a quarter of it */
 #define TAIL 16    /* kept for LOST */
 #define EDGE_MAX 56
+#define BLOCK_MIN 2048 /* bytes */
 
 static int log_fd = -1, open_fd = -1, dir_fd = -1, alive_fd = -1;
 static int log_lock;
@@ -317,24 +318,48 @@ static void item(struct weft_thread *t, int kind, uint64_t op, const void *a, si
     l->at = p + an + bn;
 }
 
+/* Of these bytes: which of the last blocks they are; 0: a new one. */
+static uint64_t again_of(struct weft_log *l, const void *p, size_t n) {
+    uint64_t hash = weft_hash(p, n);
+    for (uint64_t i = 1; i <= WEFT_BLOCKS && i <= l->blocks; i++) {
+        const struct weft_block *b = &l->block[(l->blocks - i) % WEFT_BLOCKS];
+        if (b->hash == hash && b->size == n) return i;
+    }
+    l->block[l->blocks++ % WEFT_BLOCKS] = (struct weft_block){hash, n};
+    return 0;
+}
+
 void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn) {
     const size_t max = WEFT_CHUNK - sizeof(struct weft_chunk) - TAIL - 48;
     /* `a` is small; what of `b` does not fit beside it goes first, as parts. The bytes of an item are its parts, then its
      * own: so `a` must lead. */
-    if (likely(an + bn <= max)) {
+    int is_block = bn >= BLOCK_MIN && bn <= WEFT_BLOCK_MAX;
+    if (likely(an + bn <= max && !is_block)) {
         /* Prefer filling a chunk to wasting most of it. */
         item(t, kind, op, a, an, b, bn);
         return;
     }
+    if (is_block) {
+        uint64_t again = again_of(&t->log, b, bn);
+        if (again) {
+            item(t, WEFT_ITEM_PART, 0, a, an, NULL, 0);
+            item(t, WEFT_ITEM_AGAIN, again, NULL, 0, NULL, 0);
+            item(t, kind, op, NULL, 0, NULL, 0);
+            return;
+        }
+    }
     item(t, WEFT_ITEM_PART, 0, a, an, b, 0);
     const unsigned char *p = b;
-    while (bn > max) {
+    uint64_t first = is_block;
+    while (bn > max || first) {
         size_t n = max;
         if (t->log.at) {
             size_t left = (size_t)(t->log.end - t->log.at);
             if (left > 4096 && left - 64 < n) n = left - 64;
         }
-        item(t, WEFT_ITEM_PART, 0, p, n, NULL, 0);
+        if (n > bn) n = bn;
+        item(t, WEFT_ITEM_PART, first, p, n, NULL, 0);
+        first = 0;
         p += n;
         bn -= n;
     }

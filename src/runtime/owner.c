@@ -14,7 +14,8 @@
  *       It becomes SPLIT only by its owner, under the owner's lock and the eight stripes.
  *   I5  A thread becomes OUT only under its own lock with no one in its list of waiters, so nobody who asked it is left
  *       without an answer. It may be WAITING with some in its list, since it will be IN again: it waits for a thread that
- *       was IN when asked, and whoever that one waits for later was IN then, so there is no circle. The only one that is
+ *       was IN when asked, and whoever that one waits for later was IN then, so there is no circle; or it wakes somebody
+ *       (lend()), and waits for nobody. The only one that is
  *       asked while it is WAITING is who closes the line (I7), and by nobody who has somebody in its own list; nobody asks
  *       that one while it waits, so it is in no circle either. Whenever a thread goes on IN with somebody in its list, its
  *       limit is a few ticks away at most. It becomes IN again under its own lock: by itself, or by who answers it, in the
@@ -432,6 +433,36 @@ static int read_too(struct weft_thread *t, uint32_t line, uint64_t site) {
     return d != NULL;
 }
 
+/* t is about to wake somebody, who may get t's core at once: meanwhile all may take what t has. It does not go outside: nothing
+ * that stops it there, and no edge, may come before what it does. */
+static void lend(struct weft_thread *t, const struct weft_pos *here) {
+    weft__lock(&t->lock);
+    t->here = *here;
+    t->state = WEFT_WAITING;
+    weft__unlock(&t->lock);
+}
+void weft__rec_back(struct weft_thread *t) {
+    weft__lock(&t->lock);
+    t->state = WEFT_IN;
+    weft__unlock(&t->lock);
+}
+void weft__rec_lend(struct weft_thread *t) {
+    struct weft_pos here = standing(t, 0);
+    lend(t, &here);
+}
+
+/* Those who were answered in their sleep. */
+static void wake(struct weft_thread *t, const struct weft_pos *here, struct weft_thread *list) {
+    lend(t, here);
+    while (list) {
+        struct weft_thread *o = list;
+        list = o->next;
+        __atomic_store_n(&o->served, 1, __ATOMIC_RELEASE);
+        weft__raw(SYS_futex, &o->served, FUTEX_WAKE_PRIVATE, 1);
+    }
+    weft__rec_back(t);
+}
+
 /* t is IN and holds no stripe; its position is (clock, site). Answers those who asked it: all, or at the end of a tenure
  * those who spin, or if there are none, the one who has slept longest. */
 static void serve(struct weft_thread *t, uint64_t site, int all) {
@@ -457,6 +488,7 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
     }
     weft__unlock(&t->lock);
     struct weft_pos here = standing(t, site);
+    struct weft_thread *asleep = NULL;
     while (list) {
         struct weft_thread *o = list;
         list = o->next;
@@ -475,9 +507,13 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
         o->state = WEFT_IN;
         unlock2(t, o);
         /* Pairs with the acquire load in wait_served(). */
-        if (__atomic_exchange_n(&o->served, 1, __ATOMIC_RELEASE) == 2)
-            weft__raw(SYS_futex, &o->served, FUTEX_WAKE_PRIVATE, 1);
+        int spins = 0;
+        if (!__atomic_compare_exchange_n(&o->served, &spins, 1, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+            o->next = asleep;
+            asleep = o;
+        }
     }
+    if (asleep) wake(t, &here, asleep);
     t->tenure = 0;
     t->stirred = weft__tsc();
 }

@@ -54,12 +54,17 @@ enum weft_state {
 };
 
 /* A writer's cursor into the thread's current chunk of `streams`. Thread-private. */
+struct weft_block { /* of bytes that were logged; trace.h */
+    uint64_t hash, size;
+};
 struct weft_log {
     unsigned char *at, *end; /* next byte; end of the chunk's usable part */
     struct weft_chunk *chunk;
     uint64_t tick, site, otick, osite; /* what deltas are taken against */
     uint32_t seq;
     int lost; /* the log has ended for this thread */
+    uint64_t blocks; /* that there were */
+    struct weft_block block[WEFT_BLOCKS];
 };
 
 #define WEFT_HELD_MAX 32
@@ -97,7 +102,7 @@ struct weft_thread {
     uint32_t closing;             /* a line that is the thread's own, but others may still read it, + 1; under lock */
     struct weft_tls *tls;         /* of the living thread */
     /* Waiter's side. */
-    _Alignas(128) int served;     /* futex word: 0 asked, 1 answered */
+    _Alignas(128) int served;     /* futex word: 0 asked, 1 answered, 2 asleep */
     int granted;                  /* the answer: 0 no, 1 yes, 2 yes and the line is shared */
     struct weft_thread *next;     /* in the list of the thread that was asked */
     uint64_t want;                /* line index asked for */
@@ -233,6 +238,8 @@ void weft__rec_spins(struct weft_thread *t); /* the tick that follows is one of 
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site);
 int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write); /* 1: had to wait */
 void weft__rec_out(struct weft_thread *t);
+void weft__rec_lend(struct weft_thread *t); /* around what wakes another thread */
+void weft__rec_back(struct weft_thread *t);
 void weft__rec_in(struct weft_thread *t);
 void weft__rec_order(struct weft_thread *t, const void *object);
 void weft__rec_edge(struct weft_thread *t, uint64_t site, const struct weft_pos *to);

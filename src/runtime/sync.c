@@ -47,7 +47,7 @@ static int outcome(struct weft_thread *t, int common, int op, int r) { return co
 
 /* cancel.c: the waits */
 int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *ts);
-int weft__cond_wake(pthread_cond_t *c, int n);
+int weft__cond_wake(struct weft_thread *t, pthread_cond_t *c, int n);
 int weft__sem_block(struct weft_thread *t, sem_t *s, clockid_t clock, const struct timespec *ts);
 int weft__mutex_block(struct weft_thread *t, pthread_mutex_t *m);
 int weft__rdlock_block(struct weft_thread *t, pthread_rwlock_t *l);
@@ -149,7 +149,10 @@ WEFT_HIDDEN int weft__mutex_unlock(pthread_mutex_t *o) {
     ENTER(weft__real.pthread_mutex_unlock(o));
     REAL(o);
     weft__order(t, o);
+    int wakes = RECORD && __atomic_load_n((const uint32_t *)(const void *)real, __ATOMIC_RELAXED) > 1; /* somebody waits */
+    if (wakes) weft__rec_lend(t);
     int r = PLAYED ? 0 : weft__real.pthread_mutex_unlock(real);
+    if (wakes) weft__rec_back(t);
     r = outcome(t, common, WEFT_OP_MUTEX_UNLOCK, r);
     LEAVE(r);
 }
@@ -220,7 +223,7 @@ WEFT_WRAP(pthread_cond_clockwait, weft__cond_clockwait);
     WEFT_HIDDEN int weft__##name(pthread_cond_t *c) {                                                                  \
         ENTER(weft__real.name(c));                                                                                     \
         REAL(c);                                                                                                       \
-        int r = RECORD ? weft__cond_wake(real, n) : 0;                                                                 \
+        int r = RECORD ? weft__cond_wake(t, real, n) : 0;                                                                \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name)

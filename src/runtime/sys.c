@@ -459,12 +459,15 @@ static long do_write(struct weft_thread *t, long nr, const long a[6]) {
 
 /* ---- address space: one chain for the whole process
  *
- * A file that is mapped is found again by its path, size and time. One that will not be there, or not be the same, when the
- * program has ended (it has no name, or was written since the recording began) is an input with all that is mapped of it.
+ * What the program maps of a file is an input if it is not large, or if it will not be there, or not be the same, when the
+ * program has ended (the file has no name, or was written since the recording began). Other files that are mapped, modules
+ * among them, are found again by path, size and time.
  * Mappings that other processes share are regions (shm.c): all of MAP_SHARED but those of files that this process only
  * reads and nobody writes. */
 
-int64_t weft__started;
+int64_t weft__started; /* ns since 1970, by the clock of the times of files */
+#define NS 1000000000l
+#define KEEP_MAX (1l << 20)
 
 /* The bytes that a mapping shows, behind `head` bytes in the bounce buffer; gives how many. */
 static size_t mapped_bytes(struct weft_thread *t, const long a[6], int64_t size, size_t head) {
@@ -559,13 +562,17 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
             __builtin_memcpy(&f.mtime, st.x + 88, 8);
             fn = 16 + (n > 0 ? (size_t)n : 0) + 1;
             uint64_t links;
+            int64_t ns;
             struct weft_shm_file id;
             __builtin_memcpy(&links, st.x + 16, 8);
+            __builtin_memcpy(&ns, st.x + 96, 8);
             __builtin_memcpy(&id, st.x, sizeof id);
             long flags = weft__raw(SYS_fcntl, a[4], F_GETFL, 0);
             writable = !failed(flags) && (flags & O_ACCMODE) == O_RDWR;
-            keep = !(a[2] & PROT_EXEC) && (!links || f.mtime >= weft__started || weft__shm_file_written(&id));
-            is_region = is_shared && (writable || (t->maps == WEFT_MAPS_OWN && !(a[2] & PROT_EXEC) && (keep || may_be_written(a[4]))));
+            int data = !(a[2] & PROT_EXEC), own = data && t->maps == WEFT_MAPS_OWN;
+            int written = data && (!links || f.mtime * NS + ns >= weft__started || weft__shm_file_written(&id));
+            is_region = is_shared && (writable || (own && (written || may_be_written(a[4]))));
+            keep = written || (own && (f.size - a[5] <= KEEP_MAX || a[1] <= KEEP_MAX));
             if (is_region) {
                 if (a[2] & PROT_EXEC) weft__refuse("mmap: a shared mapping of a file that is executed and may be written cannot be recorded yet");
                 if (writable) weft__shm_file_write(&id);

@@ -20,6 +20,12 @@ struct weft_cursor_slot {
     uint8_t *parts; /* bytes of PART items that wait for theirs */
     size_t len, cap;
     bool pending;
+    size_t block; /* where it begins in parts, + 1; 0: there is none */
+    uint64_t blocks; /* that there were */
+    struct block {
+        uint8_t *bytes;
+        size_t len, cap;
+    } kept[WEFT_BLOCKS];
 };
 
 const char *weft__item_name(uint32_t kind) {
@@ -29,6 +35,7 @@ const char *weft__item_name(uint32_t kind) {
         [WEFT_ITEM_EXIT] = "exit",     [WEFT_ITEM_MODULE] = "module",       [WEFT_ITEM_CRASH] = "crash",
         [WEFT_ITEM_VERIFY] = "verify", [WEFT_ITEM_REACHED] = "reached",     [WEFT_ITEM_NOTE] = "note",
         [WEFT_ITEM_LOST] = "lost",     [WEFT_ITEM_SIGNAL] = "signal",         [WEFT_ITEM_MEMORY] = "memory",
+        [WEFT_ITEM_AGAIN] = "again",
     };
     return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "unknown";
 }
@@ -49,7 +56,10 @@ void weft__cursor_open(struct weft_cursor *c, struct weft_trace *t, uint32_t onl
 }
 
 void weft__cursor_close(struct weft_cursor *c) {
-    for (size_t i = 0; i < c->nslots; i++) free(c->slots[i].parts);
+    for (size_t i = 0; i < c->nslots; i++) {
+        free(c->slots[i].parts);
+        for (size_t k = 0; k < WEFT_BLOCKS; k++) free(c->slots[i].kept[k].bytes);
+    }
     free(c->slots);
     free(c->buf);
     *c = (struct weft_cursor){0};
@@ -192,6 +202,17 @@ static void note_module(struct weft_cursor *c, const struct weft_item *item) {
     t->modules[t->nmodules++] = m;
 }
 
+/* The item is whole, and its block is kept. */
+static void keep_block(struct weft_cursor *c, struct weft_cursor_slot *s) {
+    struct block *b = &s->kept[s->blocks++ % WEFT_BLOCKS];
+    b->len = s->len - (s->block - 1);
+    if (!c->skim) {
+        b->bytes = weft__grow(b->bytes, &b->cap, b->len, 1);
+        if (b->len) memcpy(b->bytes, s->parts + s->block - 1, b->len);
+    }
+    s->block = 0;
+}
+
 int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft_err *err) {
     int r;
     while (c->at < c->end) {
@@ -222,20 +243,30 @@ int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft
             return BAD(c, off, "an item of %llu bytes runs over the end of the chunk", (unsigned long long)size);
         const uint8_t *data = c->buf + c->at;
         c->at += (uint32_t)size;
-        if (!s->pending && kind != WEFT_ITEM_PART) {
+        if (!s->pending && kind != WEFT_ITEM_PART && kind != WEFT_ITEM_AGAIN) {
             item->data = data;
             item->size = size;
             note_module(c, item);
             return 1;
+        }
+        if (kind == WEFT_ITEM_AGAIN) {
+            if (item->op < 1 || item->op > WEFT_BLOCKS || item->op > s->blocks)
+                return BAD(c, off, "block %llu before here comes again, which is not kept", (unsigned long long)item->op);
+            const struct block *b = &s->kept[(s->blocks - item->op) % WEFT_BLOCKS];
+            data = b->bytes;
+            size = b->len;
         }
         if (s->len + size > WEFT_ITEM_MAX) return BAD(c, off, "an item of more than 2 GiB");
         if (!c->skim) {
             s->parts = weft__grow(s->parts, &s->cap, s->len + size, 1);
             if (size) memcpy(s->parts + s->len, data, size);
         }
+        if (kind == WEFT_ITEM_PART && item->op == 1) s->block = s->len + 1;
         s->len += size;
-        s->pending = kind == WEFT_ITEM_PART;
+        s->pending = kind == WEFT_ITEM_PART || kind == WEFT_ITEM_AGAIN;
         if (s->pending) continue;
+        if (s->block && s->len - (s->block - 1) > WEFT_BLOCK_MAX) return BAD(c, off, "a block of more than 1 MiB");
+        if (s->block) keep_block(c, s);
         item->data = s->parts;
         item->size = c->skim ? 0 : s->len;
         s->len = 0;

@@ -39,8 +39,10 @@ int main(int argc, char **argv) {
         weft__encode_edge(&e, 2, WEFT_ITEM_EDGE_DONE, 3 * i, 0x400100, 1, 3 * i, 0x400108, 0);
         weft__encode_edge(&e, 1, WEFT_ITEM_EDGE, 3 * i + 1, 0x400104, 2, 3 * i + 1, 0, 0);
     }
-    weft__encode_item(&e, 2, WEFT_ITEM_PART, 30, 0, "12345678", 8);
+    weft__encode_item(&e, 2, WEFT_ITEM_PART, 30, 1, "12345678", 8);
     weft__encode_item(&e, 2, WEFT_ITEM_INPUT, 30, 4111, "rest", 4);
+    weft__encode_item(&e, 2, WEFT_ITEM_AGAIN, 31, 1, NULL, 0);
+    weft__encode_item(&e, 2, WEFT_ITEM_INPUT, 31, 4111, NULL, 0);
     weft__encode_item(&e, 2, WEFT_ITEM_VERIFY, 31, 9, &word, 8);
     weft__encode_item(&e, 2, WEFT_ITEM_SIGNAL, 32, 10, "info", 4);
     weft__encode_item(&e, 2, WEFT_ITEM_EXIT, 33, 0, NULL, 0);

@@ -40,6 +40,8 @@ word-says-reached - split-halves
 owner-releases-before-store - hot-two
 lock-wakes-nobody -d crossed-two
 answer-wakes-nobody -d ask-two
+waker-stands-elsewhere -d waker-two
+waker-stays-outside -d waker-two
 answer-before-line -d ask-two
 stripe-not-locked - split-halves
 line-of-waiter-without-edge - crossed
@@ -122,7 +124,9 @@ word-says-reached) within own_small 's/stripe_mark(\(.*\), WEFT_DONE)/stripe_mar
 owner-releases-before-store)
     within split 's/^ *weft__unlock(&t->lock);//;s/^ *weft__lock(&t->lock);/weft__lock(\&t->lock); weft__unlock(\&t->lock);/' ;;
 lock-wakes-nobody) within weft__unlock 's/== 2/== 3/' ;;
-answer-wakes-nobody) within serve 's/__ATOMIC_RELEASE) == 2/__ATOMIC_RELEASE) == 3/' ;;
+answer-wakes-nobody) within wake 's/__atomic_store_n(&o->served, 1, __ATOMIC_RELEASE);//' ;;
+waker-stands-elsewhere) within lend 's/t->here = \*here;//' ;;
+waker-stays-outside) within weft__rec_back 's/t->state = WEFT_IN;//' ;;
 answer-before-line) # the waiter is told before it has the line
     within serve 's/o->granted = 0;/o->granted = 0; __atomic_store_n(\&o->served, 1, __ATOMIC_RELEASE);/' ;;
 stripe-not-locked) within own_small 's/stripe_lock(&stripes\[t->held\[i\]\]);/(void)0;/' ;;

@@ -6,6 +6,9 @@ static const struct scenario scenarios[] = {
     {"ask-two", "10", 's', 3, 0, 0, {"wA0 t wA0", "wA0 t", ""}, "d"},
     {"ask-three", "10", 's', 3, 0, 0, {"wA0 t", "wA0", "wA0"}, "D"},
     {"ask-again", "11", 's', 3, 0, 0, {"t t", "wA0", "wB0"}, "stD"},
+    /* Who wakes another is outside meanwhile. */
+    {"waker", "11", 's', 3, 0, 0, {"wB0 t wB0", "wA0", "wB0"}, "stD"},
+    {"waker-two", "11", 's', 3, 0, 0, {"wB0 t", "wA0", "rB0"}, "d"},
     {"first-owner", "00", 's', 3, 0, 0, {"wA0 t", "wA0 wB0", "rB0"}, "st"},
     {"outside", "10", 's', 3, 0, 0, {"wA0 o wA0", "wA0 o", "rA0"}, "stD"},
     {"outside-two", "10", 's', 3, 0, 0, {"wA0 o wA0", "wA0 o wA0", ""}, "d"},

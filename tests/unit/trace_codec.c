@@ -70,6 +70,42 @@ static void small_items(void **state) {
 /* The same numbers in the same order for the writer and for the reader. */
 #define SLOTS 5
 #define ITEMS 30000
+/* Blocks that come again, and one that is not kept any more. */
+static void again(void **state) {
+    (void)state;
+    struct weft_encoder e = {0};
+    struct weft_err err;
+    struct weft_cursor c;
+    struct weft_item i;
+    for (uint32_t k = 0; k < 3 + WEFT_BLOCKS; k++) {
+        char block[6] = {'b', 'l', 'o', 'c', 'k', (char)('A' + k)};
+        weft__encode_item(&e, 1, WEFT_ITEM_PART, k, 0, "result: ", 8);
+        weft__encode_item(&e, 1, WEFT_ITEM_PART, k, 1, block, 3);
+        weft__encode_item(&e, 1, WEFT_ITEM_INPUT, k, 7, block + 3, 3);
+    }
+    for (uint32_t k = 1; k <= WEFT_BLOCKS + 1; k++) {
+        weft__encode_item(&e, 1, WEFT_ITEM_PART, 100 + k, 0, "another:", 8);
+        weft__encode_item(&e, 1, WEFT_ITEM_AGAIN, 100 + k, k, NULL, 0);
+        weft__encode_item(&e, 1, WEFT_ITEM_INPUT, 100 + k, 7, "!", 1);
+    }
+    struct weft_trace *t = open_encoded(&e, NULL);
+    weft__cursor_open(&c, t, 0);
+    for (uint32_t k = 0; k < 3 + WEFT_BLOCKS; k++) assert_int_equal(weft__cursor_next(&c, &i, &err), 1);
+    for (uint32_t k = 1; k <= WEFT_BLOCKS; k++) {
+        assert_int_equal(weft__cursor_next(&c, &i, &err), 1);
+        assert_int_equal(i.kind, WEFT_ITEM_INPUT);
+        assert_int_equal(i.size, 15);
+        assert_memory_equal(i.data, "another:block", 13);
+        assert_int_equal(i.data[13], 'A' + 3 + WEFT_BLOCKS - k);
+        assert_int_equal(i.data[14], '!');
+    }
+    assert_true(weft__cursor_next(&c, &i, &err) < 0);
+    assert_non_null(strstr(err.text, "not kept"));
+    weft__cursor_close(&c);
+    weft__trace_close(t);
+    weft__encoder_fini(&e);
+}
+
 static void random_item(uint64_t *s, uint32_t slot, uint64_t *tick, struct weft_item *i, uint8_t *data) {
     uint64_t r = rnd(s);
     *tick += r % 5 == 0 ? rnd(s) % 1000000 : r % 3;
@@ -341,6 +377,7 @@ static void numbers_for_people(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(header_comes_back),   cmocka_unit_test(small_items),     cmocka_unit_test(many_items),
+        cmocka_unit_test(again),
         cmocka_unit_test(moving_keeps_items), cmocka_unit_test(closing_nothing), cmocka_unit_test(numbers_for_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
