@@ -19,7 +19,8 @@
 #define WEFT_SPLIT 0xffff
 #define WEFT_SHARED 0xfffe
 #define WEFT_COMMON 0xfffd /* memory that processes share: every access of it is looked at (shm.c) */
-#define WEFT_MAX_SLOT 0xfffc
+#define WEFT_POISON 0xfffc /* no entry is this: with it as its id, a thread comes to the runtime at every check */
+#define WEFT_MAX_SLOT 0xfffb
 
 /* ---- the address space --------------------------------------------------------------------------------------------
  * Everything in a recorded process has a place that does not depend on the kernel's random choices: src/replay/place.c puts
@@ -201,12 +202,21 @@ struct weft_control {
     uint64_t executed;     /* record: 1: a recorded process executed this program; then: */
     uint8_t console[WEFT_CONSOLE]; /* which of its descriptors are the recorded stdout (1) and stderr (2) */
     char server[64];       /* name of the launcher's socket: see struct weft_exec_request */
+    uint64_t chaos;        /* record: enum weft_chaos */
+    uint64_t chaos_depth;  /* record: changes of priority */
+    uint64_t chaos_events; /* record: how many an earlier run had */
+    uint64_t events;       /* record with chaos: so many there were. Of the first process */
     uint64_t disk_bytes;   /* record: reserved for the streams of all processes. Of the first process */
     char write_files[4096]; /* replay: absolute path of the folder to write files to; empty: none */
     char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */
     char message[4096];    /* written by the runtime: one line for people, without prefix or newline */
 };
-#define WEFT_OPT_CHAOS 1u  /* record: random splits and delays */
+enum weft_chaos { /* record: a schedule of weft's choice (steer.c) */
+    WEFT_CHAOS_NONE = 0,
+    WEFT_CHAOS_RANDOM = 1,
+    WEFT_CHAOS_PCT = 2,
+};
+#define WEFT_CHAOS_DEPTH 16u /* changes of priority, at most */
 #define WEFT_OPT_STATS 2u  /* runtime prints its counters at the end */
 #define WEFT_OPT_REFER 4u  /* record: what is read from large files is referred to */
 

@@ -23,7 +23,9 @@ static int read_options(struct weft_control *c, uint64_t *seed) {
     char *save, *end = "";
     for (char *o = strtok_r(list, ",", &save); o; o = strtok_r(NULL, ",", &save)) {
         if (strcmp(o, "chaos") == 0)
-            c->options |= WEFT_OPT_CHAOS;
+            c->chaos = WEFT_CHAOS_RANDOM;
+        else if (strcmp(o, "pct") == 0)
+            c->chaos = WEFT_CHAOS_PCT, c->chaos_depth = 3;
         else if (strcmp(o, "stats") == 0)
             c->options |= WEFT_OPT_STATS;
         else if (strncmp(o, "seed=", 5) == 0)

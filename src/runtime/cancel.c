@@ -197,7 +197,7 @@ WEFT_HIDDEN int weft__cond_wake(struct weft_thread *t, pthread_cond_t *c, int n)
     int shared = cond_flags(c) & COND_SHARED;
     __atomic_fetch_add((uint32_t *)c, 1, __ATOMIC_SEQ_CST);
     if (!shared && !__atomic_load_n(cond_waiters(c), __ATOMIC_SEQ_CST)) return 0;
-    weft__rec_lend(t);
+    weft__rec_lend(t, 0);
     weft__raw(SYS_futex, c, shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, n);
     weft__rec_back(t);
     return 0;

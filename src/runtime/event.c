@@ -123,6 +123,7 @@ struct weft_thread *weft__enter(int *was_outside) {
     *was_outside = t->tls->outside;
     if (unlikely(t->tls->outside)) weft__inside(t);
     weft__tick(t);
+    if (unlikely(weft__steering)) weft__steer_event(t, 0);
     return t;
 }
 

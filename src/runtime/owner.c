@@ -61,6 +61,7 @@
 #define TABLE ((uint16_t *)WEFT_TABLE_ADDR)
 #define LINE_OF(p) ((uint32_t)(p) >> WEFT_LINE_SHIFT)
 #define PAGE_LINES 64u
+int weft__steering; /* enum weft_chaos */
 
 /* ---- locks ----------------------------------------------------------------------------------------------------- */
 
@@ -245,7 +246,7 @@ static int wish_for(uint32_t line, int write) {
     }
     h->reads = (uint16_t)(h->reads + (h->reads < 1u << CAUTION));
     *page = (uint8_t)(*page + (*page < 8));
-    return SHARES(h, *page) ? WEFT_SHARE : WEFT_OWN;
+    return SHARES(h, *page) && !weft__steering ? WEFT_SHARE : WEFT_OWN; /* then every access comes here anyway */
 }
 /* How many, around it: more and more of a page that is only read. */
 static uint32_t share_lines(uint32_t line) {
@@ -446,8 +447,8 @@ void weft__rec_back(struct weft_thread *t) {
     t->state = WEFT_IN;
     weft__unlock(&t->lock);
 }
-void weft__rec_lend(struct weft_thread *t) {
-    struct weft_pos here = standing(t, 0);
+void weft__rec_lend(struct weft_thread *t, uint64_t site) {
+    struct weft_pos here = standing(t, site);
     lend(t, &here);
 }
 
@@ -560,6 +561,7 @@ static struct weft_pos stop_pos;
 
 static void rearm(struct weft_thread *t, uint64_t site) {
     uint64_t limit = t->tls->outside ? 0 : WEFT_NEVER;
+    if (unlikely(weft__steering) && limit) limit = weft__steer_tick(t);
     for (;;) {
         __atomic_exchange_n(&t->tls->limit, limit, __ATOMIC_SEQ_CST);
         if (likely(!__atomic_load_n(&t->waiters, __ATOMIC_SEQ_CST))) break;
@@ -832,11 +834,16 @@ void weft__rec_tick(struct weft_thread *t) {
 
 /* It has no use for what it has: no tenure. */
 void weft__rec_spins(struct weft_thread *t) {
+    if (unlikely(weft__steering) && !t->tls->outside) {
+        weft__rec_release(t);
+        weft__steer_yield(t);
+    }
     if (__atomic_load_n(&t->waiters, __ATOMIC_RELAXED)) t->tenure = 1;
 }
 
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site) {
     weft__rec_release(t);
+    if (unlikely(weft__steering)) weft__steer_event(t, site);
     t->misses++;
     uint32_t n = acc & WEFT_ACC_SIZE;
     int write = (acc & WEFT_ACC_WRITE) != 0;
@@ -881,6 +888,7 @@ void weft__rec_out(struct weft_thread *t) {
     t->here = standing(t, 0);
     t->state = WEFT_OUT;
     weft__unlock(&t->lock);
+    if (unlikely(weft__steering)) weft__steer_out(t);
     /* Whatever instrumented code runs now (a callback, a handler) must come inside at its first tick. */
     __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
 }
@@ -888,10 +896,12 @@ void weft__rec_out(struct weft_thread *t) {
 /* t is IN from here on, unless the world stands still. */
 static void come_in(struct weft_thread *t) {
     for (;;) {
+        if (unlikely(weft__steering)) weft__steer_in(t);
         weft__lock(&t->lock);
         /* Pairs with weft__rec_stop: either it sees the thread IN, or the thread sees the world stopped. */
         if (likely(!__atomic_load_n(&stopped, __ATOMIC_SEQ_CST))) break;
         weft__unlock(&t->lock);
+        if (unlikely(weft__steering)) weft__steer_out(t);
         weft__raw(SYS_futex, &stopped, FUTEX_WAIT_PRIVATE, 1, 0);
     }
     t->state = WEFT_IN;
@@ -955,6 +965,10 @@ void weft__rec_go(struct weft_thread *t) {
     t->stop_age = ++stop_age;
     __atomic_store_n(&stopped, 0, __ATOMIC_SEQ_CST);
     weft__raw(SYS_futex, &stopped, FUTEX_WAKE_PRIVATE, 1 << 30);
+    if (unlikely(weft__steering)) {
+        weft__rec_out(t);
+        come_in(t);
+    }
     rearm(t, 0);
 }
 
@@ -983,6 +997,7 @@ void weft__rec_forked(struct weft_thread *t) {
     t->quarrels = 0;
     weft__zero(t->seen, (WEFT_MAX_SLOT + 2) * sizeof *t->seen);
     t->common = 0;
+    weft__steer_forked(t);
     weft__shm_forked();
     rearm(t, 0);
 }

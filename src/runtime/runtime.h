@@ -123,6 +123,9 @@ struct weft_thread {
     uint64_t stirred;             /* tsc of the last answer given or got */
     uint32_t quarrels;            /* times in a row that it asked soon after that */
     int unlucky;                  /* spins for an answer that were in vain of late */
+    int steer, has_baton;         /* steer.c; has_baton: futex word */
+    int32_t priority;
+    uint32_t in_a_row;            /* events, or ticks, since it got the baton */
     struct weft_seen *seen;       /* by slot */
     struct weft_log log;
     uint64_t edges, misses, splits, asks;
@@ -238,8 +241,20 @@ void weft__rec_spins(struct weft_thread *t); /* the tick that follows is one of 
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site);
 int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write); /* 1: had to wait */
 void weft__rec_out(struct weft_thread *t);
-void weft__rec_lend(struct weft_thread *t); /* around what wakes another thread */
+void weft__rec_lend(struct weft_thread *t, uint64_t site); /* around what wakes another thread */
 void weft__rec_back(struct weft_thread *t);
+
+/* steer.c */
+extern int weft__steering;
+void weft__steer_open(void);
+void weft__steer_in(struct weft_thread *t);
+void weft__steer_out(struct weft_thread *t);
+void weft__steer_event(struct weft_thread *t, uint64_t site);
+uint64_t weft__steer_tick(struct weft_thread *t); /* gives the limit for the next one */
+void weft__steer_yield(struct weft_thread *t);
+void weft__steer_forked(struct weft_thread *t);
+void weft__steer_end(void); /* the process is about to end: everybody runs */
+
 void weft__rec_in(struct weft_thread *t);
 void weft__rec_order(struct weft_thread *t, const void *object);
 void weft__rec_edge(struct weft_thread *t, uint64_t site, const struct weft_pos *to);

@@ -321,6 +321,11 @@ static void begin(struct weft_thread *t) {
     t->tls->me = weft__mode == WEFT_RECORD ? 1 : 0;
     t->tls->limit = 0;
     t->state = WEFT_IN;
+    if (weft__mode == WEFT_RECORD && weft__control->chaos) {
+        weft__steer_open();
+        t->tls->me = WEFT_POISON;
+        weft__steer_in(t);
+    }
     weft__tick(t);
     if (weft__mode == WEFT_RECORD)
         weft__log_item(t, WEFT_ITEM_START, 0, NULL, 0, NULL, 0);

@@ -150,7 +150,7 @@ WEFT_HIDDEN int weft__mutex_unlock(pthread_mutex_t *o) {
     REAL(o);
     weft__order(t, o);
     int wakes = RECORD && __atomic_load_n((const uint32_t *)(const void *)real, __ATOMIC_RELAXED) > 1; /* somebody waits */
-    if (wakes) weft__rec_lend(t);
+    if (wakes) weft__rec_lend(t, 0);
     int r = PLAYED ? 0 : weft__real.pthread_mutex_unlock(real);
     if (wakes) weft__rec_back(t);
     r = outcome(t, common, WEFT_OP_MUTEX_UNLOCK, r);

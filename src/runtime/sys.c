@@ -19,6 +19,7 @@
 #include <linux/sockios.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -390,18 +391,26 @@ static void console_write(int fd, const unsigned char *p, size_t n) {
 
 /* What several threads write to the recorded stdout comes out in one order, which is that of this lock. */
 static int console_lock[3];
+static long console_fd[3]; /* of who has the lock */
 static int vm_lock;
 void weft__sys_forked(void) {
     weft__files_forked();
     console_lock[0] = console_lock[1] = console_lock[2] = vm_lock = 0;
 }
 
+static int writable(long fd) {
+    struct pollfd p = {(int)fd, POLLOUT, 0};
+    struct timespec none = {0};
+    return weft__raw(SYS_ppoll, &p, 1, &none, 0, 8) == 1 && (p.revents & POLLOUT);
+}
+
 /* The process is about to end in this thread. What another one has just written must get into its stream first, or the
- * replay would not show it. But not for long: it may be waiting for a reader that never comes. */
+ * replay would not show it. But not for long if it waits for a reader, who may never come. */
 void weft__console_settle(void) {
     struct timespec ts = {0, 500000};
+    if (weft__steering) weft__steer_end();
     for (int k = 1; k <= 2; k++)
-        for (int i = 0, zero = 0; i < 200; i++, zero = 0) {
+        for (int i = 0, zero = 0; i < 200 || (i < 20000 && writable(console_fd[k])); i++, zero = 0) {
             if (__atomic_compare_exchange_n(&console_lock[k], &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) break;
             weft__raw(SYS_nanosleep, &ts, 0);
         }
@@ -420,7 +429,10 @@ long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsi
             weft__lock(lock);
             weft__inside(t);
         }
-        if (w.console) weft__order(t, lock);
+        if (w.console) {
+            console_fd[w.console] = b[0];
+            weft__order(t, lock);
+        }
         weft__outside(t);
         long r = weft__raw_wait(t, nr, b);
         if (w.file && r > 0) w.at = weft__file_offset(nr, b, r);

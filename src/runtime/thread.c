@@ -215,7 +215,7 @@ WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
     t->tid = (int)weft__raw(SYS_gettid);
     s->clock = t->last_clock;
     __atomic_store_n(&t->tls, s, __ATOMIC_RELEASE);
-    s->me = weft__mode == WEFT_RECORD ? (uint16_t)t->slot : 0;
+    s->me = weft__mode == WEFT_RECORD ? weft__steering ? WEFT_POISON : (uint16_t)t->slot : 0;
     s->limit = 0;
     s->outside = 0;
     weft__signal_begin(t);

@@ -26,6 +26,14 @@ int weft__shm_drop(struct weft_thread *t) { return (void)t, 0; }
 void weft__shm_release(struct weft_thread *t) { (void)t; }
 void weft__shm_forked(void) {}
 
+/* Nobody has a baton. */
+void weft__steer_in(struct weft_thread *t) { (void)t; }
+void weft__steer_out(struct weft_thread *t) { (void)t; }
+void weft__steer_event(struct weft_thread *t, uint64_t site) { (void)t, (void)site; }
+uint64_t weft__steer_tick(struct weft_thread *t) { return (void)t, WEFT_NEVER; }
+void weft__steer_yield(struct weft_thread *t) { (void)t; }
+void weft__steer_forked(struct weft_thread *t) { (void)t; }
+
 struct edge {
     uint32_t slot;
     uint64_t tick, site;

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Recording with a schedule of weft's own choice (weft record --chaos): one thread runs at a time, the one that has the
+ * baton, and who gets it next is decided at events: checked accesses and operations of the runtime. So a race shows that
+ * needs a preemption between two accesses, however short the way from one to the other is.
+ *
+ * A thread without the baton is at an event, with what it owns lent to all (weft__rec_lend), or outside; so nobody has to ask
+ * anybody, and edges are found as in any other recording. What is recorded is an ordinary trace.
+ *
+ * To see every access, the thread's id (tls.me) is poisoned: no check passes. Blocking operations go outside, as always; the
+ * baton goes on to the next thread meanwhile, and who comes back waits for it.
+ *
+ *   random   at an event, with a probability that the run's seed chooses, any thread that is ready goes on
+ *   pct      Burckhardt et al., A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs: threads have random
+ *            priorities, the highest one that is ready runs, and at d - 1 random events (of as many as an earlier run had) the
+ *            running thread's priority drops below all others
+ *
+ * A thread that only waits (a spinning loop, sched_yield, a sleep), or runs for long without an end, lets all others go first. */
+#include "runtime.h"
+#include "sys.h"
+#include <linux/futex.h>
+
+#define SLICE 256      /* ticks after which a thread looks whether it has run for too long */
+#define LONG 20000     /* events, or ticks, in a row: others are to have their turn */
+#define FLOOR (1 << 30) /* priorities from here on are those of the beginning */
+
+enum { AWAY = 0, READY, RUNS };
+
+static struct {
+    int lock;
+    int over;       /* everybody runs */
+    uint32_t baton; /* slot of the thread that runs; 0: nobody could */
+    uint32_t top;   /* slots from here on are unused */
+    uint64_t rng;
+    uint64_t events;
+    uint64_t change[WEFT_CHAOS_DEPTH]; /* events at which priorities change, in order */
+    uint32_t changes, depth;
+    int32_t lowest; /* priority given so far */
+    uint32_t odds;  /* random: log2 of one in how many */
+} steer;
+
+static uint64_t next_random(void) {
+    uint64_t x = steer.rng;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    steer.rng = x;
+    return x * 0x2545f4914f6cdd1dull >> 16;
+}
+
+void weft__steer_open(void) {
+    const struct weft_control *c = weft__control;
+    if (!c->chaos) return;
+    uint64_t most = c->chaos_events ? c->chaos_events : 10000;
+    steer.rng = weft_hash(&c->seed, sizeof c->seed) | 1;
+    steer.odds = 2 + (uint32_t)(next_random() % 9);
+    steer.lowest = FLOOR;
+    steer.depth = c->chaos_depth < WEFT_CHAOS_DEPTH ? (uint32_t)c->chaos_depth : WEFT_CHAOS_DEPTH;
+    for (uint32_t i = 0; i < steer.depth; i++) {
+        uint64_t at = 1 + next_random() % most;
+        uint32_t k = i;
+        for (; k && steer.change[k - 1] > at; k--) steer.change[k] = steer.change[k - 1];
+        steer.change[k] = at;
+    }
+    weft__steering = (int)c->chaos;
+}
+
+/* In a forked process, of which t is all there is. */
+void weft__steer_forked(struct weft_thread *t) {
+    if (!weft__steering) return;
+    for (uint32_t s = 1; s < steer.top; s++)
+        if (weft__threads[s]) weft__threads[s]->steer = AWAY;
+    steer.lock = steer.over = 0;
+    steer.baton = t->slot;
+    t->steer = RUNS;
+}
+
+/* ---- who is next; all under the lock --------------------------------------------------------------------------- */
+
+static struct weft_thread *choose(struct weft_thread *not) {
+    struct weft_thread *best = NULL;
+    uint32_t ready = 0;
+    for (uint32_t s = 1; s < steer.top; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (!o || o->steer != READY || o == not) continue;
+        ready++;
+        if (weft__steering == WEFT_CHAOS_PCT ? !best || o->priority > best->priority : next_random() % ready == 0) best = o;
+    }
+    return best;
+}
+
+static void pass_to(struct weft_thread *o) {
+    __atomic_store_n(&steer.baton, o ? o->slot : 0, __ATOMIC_RELEASE);
+    if (!o) return;
+    o->steer = RUNS;
+    __atomic_store_n(&o->has_baton, 1, __ATOMIC_RELEASE);
+    weft__raw(SYS_futex, &o->has_baton, FUTEX_WAKE_PRIVATE, 1);
+}
+
+static void wait_for_baton(struct weft_thread *t) {
+    while (!__atomic_load_n(&t->has_baton, __ATOMIC_ACQUIRE)) weft__raw(SYS_futex, &t->has_baton, FUTEX_WAIT_PRIVATE, 0, 0);
+    t->in_a_row = 0;
+}
+
+/* ---- hooks of owner.c ------------------------------------------------------------------------------------------ */
+
+/* t comes inside, and may have to wait for that. */
+void weft__steer_in(struct weft_thread *t) {
+    weft__lock(&steer.lock);
+    if (t->slot >= steer.top) steer.top = t->slot + 1;
+    if (!t->priority) t->priority = FLOOR + 1 + (int32_t)(next_random() % FLOOR);
+    t->has_baton = steer.over;
+    t->steer = READY;
+    if (!steer.baton && !steer.over) pass_to(choose(NULL));
+    weft__unlock(&steer.lock);
+    wait_for_baton(t);
+}
+
+/* t is outside. */
+void weft__steer_out(struct weft_thread *t) {
+    weft__lock(&steer.lock);
+    t->steer = AWAY;
+    if (steer.baton == t->slot) pass_to(choose(NULL));
+    weft__unlock(&steer.lock);
+}
+
+/* Another one goes on; last: t lets all others that are ready go first. */
+static void go_on(struct weft_thread *t, uint64_t site, int last) {
+    weft__lock(&steer.lock);
+    if (last) {
+        t->priority = --steer.lowest;
+        t->in_a_row = 0;
+    }
+    struct weft_thread *o = choose(t);
+    if (o && weft__steering == WEFT_CHAOS_PCT && o->priority < t->priority) o = NULL;
+    if (!o || steer.over) {
+        weft__unlock(&steer.lock);
+        return;
+    }
+    t->has_baton = 0;
+    t->steer = READY;
+    weft__rec_lend(t, site);
+    pass_to(o);
+    weft__unlock(&steer.lock);
+    wait_for_baton(t);
+    weft__rec_back(t);
+}
+
+/* t is IN, at (clock, site), and holds nothing. */
+void weft__steer_event(struct weft_thread *t, uint64_t site) {
+    uint64_t n = ++steer.events;
+    if (!(n & 63)) __atomic_store_n(&weft__root->events, n, __ATOMIC_RELAXED);
+    if (unlikely(++t->in_a_row > LONG))
+        go_on(t, site, 1);
+    else if (weft__steering == WEFT_CHAOS_PCT) {
+        int drop = 0;
+        while (steer.changes < steer.depth && n >= steer.change[steer.changes]) steer.changes++, drop = 1;
+        /* Who is ready changes only as others come inside: it does not have to be seen at once. */
+        if (drop || !(n & 15)) go_on(t, site, drop);
+    } else if (!(next_random() & ((1u << steer.odds) - 1)))
+        go_on(t, site, 0);
+}
+
+/* At a tick, at (clock, 0). */
+uint64_t weft__steer_tick(struct weft_thread *t) {
+    t->in_a_row += SLICE;
+    if (t->in_a_row > LONG) go_on(t, 0, 1);
+    return t->tls->clock + SLICE;
+}
+
+void weft__steer_yield(struct weft_thread *t) { go_on(t, 0, 1); }
+
+void weft__steer_end(void) {
+    weft__lock(&steer.lock);
+    steer.over = 1;
+    for (uint32_t s = 1; s < steer.top; s++) {
+        if (!weft__threads[s]) continue;
+        __atomic_store_n(&weft__threads[s]->has_baton, 1, __ATOMIC_RELEASE);
+        weft__raw(SYS_futex, &weft__threads[s]->has_baton, FUTEX_WAKE_PRIVATE, 1);
+    }
+    weft__unlock(&steer.lock);
+}
