@@ -223,7 +223,9 @@ _Static_assert(sizeof(struct weft_crash_item) == 24, "crash layout");
 enum weft_end_kind {
     WEFT_END_EXIT = 1,   /* code: exit status */
     WEFT_END_SIGNAL = 2, /* code: signal */
+    WEFT_END_STUCK = 3,  /* `weft record` ended it, since it did nothing any more, or went on for too long; code: WEFT_STUCK_STATUS */
 };
+#define WEFT_STUCK_STATUS 124 /* of who is told that a run was stuck, as with timeout(1) */
 
 struct weft_trace_end {
     uint64_t magic;

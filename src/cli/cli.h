@@ -40,6 +40,11 @@ int weft__store_dir(char **out, struct weft_err *err) WEFT_MUST;
 /* Makes the folder for a new trace: `dir` if the user names one, else PROGRAM-N in the store. Absolute; new memory. */
 int weft__store_new(const char *dir, const char *program, char **out, struct weft_err *err) WEFT_MUST;
 void weft__store_set_latest(const char *trace); /* quietly does nothing if it cannot */
+/* The same, but a folder that exists is left alone: then it is DIR-2 and so on. */
+int weft__store_new_of(const char *dir, const char *program, char **out, struct weft_err *err) WEFT_MUST;
+/* Path for a trace that is probably thrown away, by process `owner`: beside the others. New memory. */
+int weft__store_draft(const char *dir, int owner, char **out, struct weft_err *err) WEFT_MUST;
+void weft__store_tidy(void); /* removes those of processes that were killed */
 /* The folder that the user means; NULL: the latest. New memory. */
 int weft__store_find(const char *name, char **out, struct weft_err *err) WEFT_MUST;
 /* Removes a trace and nothing else; one that is being recorded only if it is our own. */
@@ -48,6 +53,49 @@ const char *weft__basename(const char *path);
 /* Code that weft does not order and people may not expect: not built with weft, and none of the C and C++ libraries
  * whose functions the runtime knows. */
 bool weft__is_foreign(const struct weft_module *m);
+
+/* ---- run.c: one recording ---- */
+struct weft_run {
+    /* what is asked for */
+    struct weft_trace_start start;
+    uint64_t max_size;
+    bool by_reference;
+    bool latest;            /* is to point to it, as soon as it runs */
+    bool catching;          /* it is probably thrown away; signals that end weft end the program */
+    struct weft_watch watch;
+    char *dir;              /* of the trace: exists, empty */
+    /* what came of it */
+    uint32_t kind, code;    /* enum weft_end_kind */
+    bool stuck;             /* it was ended for that; then kind may be that of a process that had ended before */
+    uint64_t took_us;
+    char message[sizeof((struct weft_control *)0)->message]; /* why it cannot be recorded; empty: it can */
+    struct weft_strbuf lines; /* for people, each ends in a newline */
+    /* its own */
+    char *program, *cwd, **env;
+    struct weft_schedule control;
+    struct weft_follow *follow;
+    int lock;
+};
+int weft__run_init(struct weft_run *r, char *const *argv, struct weft_err *err) WEFT_MUST; /* what all runs have in common */
+int weft__run_begin(struct weft_run *r, struct weft_err *err) WEFT_MUST;                   /* the trace, with nothing in it */
+int weft__run_go(struct weft_run *r, struct weft_err *err) WEFT_MUST;                      /* the program */
+int weft__run_seal(struct weft_run *r, const char *name, struct weft_err *err) WEFT_MUST;  /* name: for the lines */
+void weft__run_end(struct weft_run *r);
+void weft__run_say(const struct weft_strbuf *lines);
+void weft__run_fini(struct weft_run *r);
+
+/* ---- catch.c: again and again ---- */
+#define WEFT_JOBS_MAX 1024
+#define WEFT_CATCH_IDLE_US 10000000ull
+struct weft_catch {
+    uint64_t tries;    /* runs at most; 0: any number */
+    uint64_t time_us;  /* and so long; 0: for ever */
+    uint64_t failures; /* it ends with so many */
+    uint64_t jobs;     /* runs at a time */
+    const char *fail_if; /* command of the shell; may be NULL */
+};
+/* Runs r's program, which was initialised. dir: of the first trace that is kept; NULL: in the store. The exit status. */
+int weft__catch(const struct weft_catch *c, struct weft_run *r, const char *dir);
 
 /* ---- status.c: how programs end ---- */
 /* A message of the runtime, its sites (@0xADDR) as file:line; new memory. */

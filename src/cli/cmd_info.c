@@ -92,7 +92,7 @@ static void print_json(struct weft_trace *t, const struct weft_counts *n, const 
     weft__strbuf_printf(&b, ",\n  \"time\": %" PRIu64 ",\n  \"status\": ", t->header.start_time);
     weft__strbuf_json(&b, status);
     if (t->has_end)
-        weft__strbuf_printf(&b, ",\n  \"%s\": %u", t->end.kind == WEFT_END_SIGNAL ? "signal" : "exit", t->end.code);
+        weft__strbuf_printf(&b, ",\n  \"%s\": %u", t->end.kind == WEFT_END_SIGNAL ? "signal" : t->end.kind == WEFT_END_STUCK ? "stuck" : "exit", t->end.code);
     weft__strbuf_printf(&b,
                         ",\n  \"complete\": %s,\n  \"lost\": %s,\n  \"processes\": %" PRIu64 ",\n  \"programs\": %" PRIu64 ",\n  \"threads\": %" PRIu64 ",\n  \"edges\": %" PRIu64
                         ",\n  \"inputs\": %" PRIu64 ",\n  \"stream_bytes\": %" PRIu64 ",\n  \"edge_bytes\": %" PRIu64 ",\n  \"bytes\": %" PRIu64

@@ -25,6 +25,7 @@ static char *judge(struct weft_trace *t, const struct weft_control *c, int wait_
         free(text);
         return b.s;
     }
+    if (kind == WEFT_END_EXIT && c->exit_kind == WEFT_END_STUCK && code == c->exit_code) kind = WEFT_END_STUCK;
     if (t->has_end && (kind != t->end.kind || code != t->end.code)) {
         weft__strbuf_printf(&b, "%s: the replay differs: it ended with ", t->dir);
         weft__status_text(&b, kind, code);
@@ -55,6 +56,16 @@ static char *judge_parts(const struct weft_schedule *s) {
         if (!why) why = judge_parts(p);
     }
     return why;
+}
+
+/* A process that was forked was stuck: so was the recording, even if its first process had ended. */
+static bool parts_stuck(const struct weft_schedule *s) {
+    for (size_t k = 0; k < s->nparts; k++) {
+        const struct weft_schedule *p = &s->parts[k];
+        if (p->trace && p->trace->has_end && p->trace->end.kind == WEFT_END_STUCK) return true;
+        if (parts_stuck(p)) return true;
+    }
+    return false;
 }
 
 /* The programs that were executed. */
@@ -193,6 +204,8 @@ int weft__cmd_replay(int argc, char **argv) {
     if (!t->has_end) {
         weft__warn("%s: the recording was cut short; it was replayed up to its last event", t->dir);
         status = 0;
+    } else if (parts_stuck(&schedule)) {
+        status = WEFT_STUCK_STATUS;
     } else {
         status = weft__status_repeat(t->end.kind, t->end.code);
     }

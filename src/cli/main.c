@@ -24,7 +24,16 @@ static const struct {
      "  -o DIR           the folder to make for the trace\n"
      "  --max-size SIZE  the most that the trace may take on disk (500M, 2G): then the recording ends, and the program\n"
      "                   goes on, unrecorded; a full disk does the same\n"
-     "  --by-reference   keep hashes, not bytes, of what is read from files of 1 MiB or more: the replay needs the files\n"},
+     "  --by-reference   keep hashes, not bytes, of what is read from files of 1 MiB or more: the replay needs the files\n"
+     "  --timeout TIME   end the program after so long (30, 0.5, 10m); the trace replays to where it was: status 124\n"
+     "  --idle TIME      the same if nothing happens for so long\n"
+     "\n"
+     "  --until-fail[=N] run it again and again, at most N times, until it fails: a status other than 0, a signal, or\n"
+     "                   stuck (--timeout; --idle, which is 10 s here); only traces of failing runs are kept\n"
+     "  --for TIME       ... for so long at most\n"
+     "  --jobs N         ... N runs at a time\n"
+     "  --fail-if CMD    ... a run fails also if CMD, which gets its output on standard input, ends with status 0\n"
+     "  --keep-going[=N] ... until N runs have failed, or to the end of what was asked for; not only until the first\n"},
     {"replay",
      "\n"
      "  --times N            replay it N times, and say how many were identical\n"

@@ -15,6 +15,8 @@ void weft__status_text(struct weft_strbuf *b, uint32_t kind, uint32_t code) {
         const char *name = code <= 64 ? sigabbrev_np((int)code) : NULL;
         weft__strbuf_printf(b, "signal %u", code);
         if (name) weft__strbuf_printf(b, " (SIG%s)", name);
+    } else if (kind == WEFT_END_STUCK) {
+        weft__strbuf_puts(b, "stuck");
     } else {
         weft__strbuf_printf(b, "exit %u", code);
     }
@@ -33,7 +35,7 @@ void weft__status_of(int s, uint32_t *kind, uint32_t *code) {
 }
 
 int weft__status_repeat(uint32_t kind, uint32_t code) {
-    if (kind == WEFT_END_EXIT) return (int)code;
+    if (kind != WEFT_END_SIGNAL) return (int)code;
     /* The program has left its core already, if it was to. */
     struct rlimit none = {0, 0};
     sigset_t set;

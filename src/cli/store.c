@@ -107,6 +107,62 @@ int weft__store_new(const char *dir, const char *program, char **out, struct wef
     return 0;
 }
 
+int weft__store_new_of(const char *dir, const char *program, char **out, struct weft_err *err) {
+    struct weft_strbuf path = {0};
+    int r = 0;
+    if (!dir) return weft__store_new(NULL, program, out, err);
+    for (unsigned k = 1;; k++) {
+        path.len = 0;
+        weft__strbuf_puts(&path, dir);
+        while (path.len > 1 && path.s[path.len - 1] == '/') path.s[--path.len] = 0;
+        if (k > 1) weft__strbuf_printf(&path, "-%u", k);
+        if (mkdir(path.s, 0777) == 0) break;
+        if (errno == EEXIST) continue;
+        r = weft__err(err, errno, "%s: cannot make the folder: %s", path.s, strerror(errno));
+        break;
+    }
+    if (r == 0 && !(*out = realpath(path.s, NULL)))
+        r = weft__err(err, errno, "%s: cannot make the folder: %s", path.s, strerror(errno));
+    weft__strbuf_fini(&path);
+    return r;
+}
+
+#define DRAFT ".draft-"
+
+int weft__store_draft(const char *dir, int owner, char **out, struct weft_err *err) {
+    struct weft_strbuf path = {0};
+    char *store = NULL;
+    if (dir) {
+        weft__strbuf_puts(&path, dir);
+        while (path.len > 1 && path.s[path.len - 1] == '/') path.s[--path.len] = 0;
+        weft__strbuf_printf(&path, DRAFT "%d", owner);
+    } else {
+        int r = weft__store_dir(&store, err);
+        if (r == 0) r = make_dirs(store, err);
+        if (r == 0) weft__strbuf_printf(&path, "%s/" DRAFT "%d", store, owner);
+        free(store);
+        if (r < 0) return r;
+    }
+    *out = path.s;
+    return 0;
+}
+
+void weft__store_tidy(void) {
+    struct weft_err err;
+    char *store;
+    if (weft__store_dir(&store, &err) < 0) return;
+    DIR *d = opendir(store);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (strncmp(e->d_name, DRAFT, sizeof DRAFT - 1) != 0) continue;
+        struct weft_strbuf path = {0};
+        weft__strbuf_printf(&path, "%s/%s", store, e->d_name);
+        if (weft__store_remove(path.s, false, &err) < 0) {} /* it is being recorded */
+        weft__strbuf_fini(&path);
+    }
+    if (d) closedir(d);
+    free(store);
+}
+
 void weft__store_set_latest(const char *trace) {
     struct weft_strbuf link = {0}, tmp = {0};
     const char *name = weft__basename(trace);

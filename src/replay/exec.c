@@ -230,7 +230,7 @@ static enum event next(struct traced *t, pid_t *who, int *status) {
             i = -1;
         }
         struct pollfd fd = {t->socket, POLLIN, 0};
-        if (!weft__wait_child(&fd, 1)) continue;
+        if (!weft__wait_child(&fd, 1, UINT64_MAX)) continue;
         char byte;
         if (recv(t->socket, &byte, 1, 0) > 0) return EV_MESSAGE;
         t->socket = -1; /* it is being executed, or has ended, or has its child */

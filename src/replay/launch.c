@@ -144,15 +144,23 @@ int weft__place_and_go(pid_t pid, const uint8_t at_random[16], uint64_t stack_li
 
 static sigset_t idle; /* while weft waits for something to do: all that it handles may come */
 
-bool weft__wait_child(struct pollfd *fds, nfds_t n) { return ppoll(fds, n, NULL, &idle) > 0; }
+bool weft__wait_child(struct pollfd *fds, nfds_t n, uint64_t us) {
+    struct timespec ts = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
+    return ppoll(fds, n, us == UINT64_MAX ? NULL : &ts, &idle) > 0;
+}
+
+/* Orphans of the program become our children. */
+static bool adopts(const struct weft_launch *l) { return l->may_interrupt || l->watch; }
 
 /* Until the program and all its processes that are to be waited for have ended. */
 static int run(const struct weft_launch *l, pid_t pid, bool ended, int alive, int server, int *status, struct weft_err *err) {
+    bool killed = false;
+    if (l->watch) weft__watch_begin(l->watch);
     for (;;) {
         pid_t r = ended ? 0 : waitpid(pid, status, WNOHANG);
         if (r < 0) return weft__err(err, errno, "waitpid: %s", strerror(errno));
         if (r == pid) ended = true, running = 0;
-        if (ended && l->may_interrupt) /* orphans of a replay come to us */
+        if (ended && adopts(l))
             do r = waitpid(-1, NULL, WNOHANG);
             while (r > 0);
         if (ended && for_others && l->pass_on) {
@@ -161,7 +169,13 @@ static int run(const struct weft_launch *l, pid_t pid, bool ended, int alive, in
         }
         if (ended && alive < 0 && (!l->may_interrupt || r < 0)) return 0;
         struct pollfd fds[2] = {{server, POLLIN, 0}, {ended ? alive : -1, POLLIN, 0}};
-        if (!weft__wait_child(fds, 2)) continue;
+        uint64_t us = l->watch && !killed ? weft__watch_look(l->watch, l->ctx) : UINT64_MAX;
+        if (!killed && (interrupted || !us)) {
+            weft__below_kill();
+            killed = true;
+            continue;
+        }
+        if (!weft__wait_child(fds, 2, us)) continue;
         if (fds[0].revents) weft__exec_serve(l, server, alive, pid);
         else if (fds[1].revents) return 0;
     }
@@ -214,7 +228,7 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     for (size_t i = 0; i < HANDLED; i++) sigaddset(&block, handled[i]);
     sigprocmask(SIG_BLOCK, &block, &mask);
     interrupted = 0;
-    if (l->may_interrupt) prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (adopts(l)) prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t pid = fork();
     if (pid == 0) child(l, env, pipe[1], &mask);
     if (pid < 0) {

@@ -55,13 +55,29 @@ int weft__exec_listen(char *name, struct weft_err *err) WEFT_MUST;
 /* One request. alive: the pipe's other end, or -1; own: pid of the first process, which is waited for elsewhere. */
 void weft__exec_serve(const struct weft_launch *l, int server, int alive, pid_t own);
 
+/* ---- below.c: the processes below weft ---- */
+void weft__below_kill(void);
+enum weft_stuck { WEFT_NOT_STUCK = 0, WEFT_STUCK_IN_ALL, WEFT_STUCK_IDLE };
+struct weft_watch {
+    uint64_t all_us;  /* so long a run may take; 0: for ever */
+    uint64_t idle_us; /* and so long nothing may happen */
+    uint64_t (*activity)(void *ctx); /* another number when something was logged; may be NULL. Gets the launch's ctx */
+    enum weft_stuck stuck; /* the answer */
+    /* as of the last look */
+    uint64_t begun, since, looked, who, log, ticks;
+};
+void weft__watch_begin(struct weft_watch *w);
+/* Microseconds until the next look is due; 0: it is stuck; UINT64_MAX: none. */
+uint64_t weft__watch_look(struct weft_watch *w, void *ctx);
+
 /* ---- launch.c ---- */
 #define WEFT_START_STACK (64ul << 20) /* below 128 MiB it makes no difference to the layout */
 /* weft__place; then the program gets its stack limit and is no longer traced. */
 int weft__place_and_go(pid_t pid, const uint8_t at_random[16], uint64_t stack_limit, struct weft_control *control,
                        struct weft_err *err) WEFT_MUST;
-/* Until there is something at one of the descriptors (true), or a child or traced process has changed, or a signal came. */
-bool weft__wait_child(struct pollfd *fds, nfds_t n);
+/* Until there is something at one of the descriptors (true), or a child or traced process has changed, or a signal came, or
+ * the time is over (UINT64_MAX: never). */
+bool weft__wait_child(struct pollfd *fds, nfds_t n, uint64_t us);
 struct weft_launch {
     const char *program; /* absolute */
     const char *cwd;     /* NULL: stay here */
@@ -70,9 +86,10 @@ struct weft_launch {
     uint64_t stack_limit;
     bool quiet;         /* stdout and stderr to /dev/null */
     bool no_stdin;      /* stdin from /dev/null */
-    bool may_interrupt; /* SIGINT and the like end the program at once, and weft with it; otherwise they are the
-                           program's */
+    bool may_interrupt; /* SIGINT and the like end the program and its processes at once, and weft with them; otherwise
+                           they are the program's */
     bool wait_all;      /* until all processes have ended that the program forked or spawned */
+    struct weft_watch *watch; /* who is stuck is killed, with all its processes; NULL: nobody is */
     struct weft_schedule *control;
     void (*started)(void *ctx); /* called when the program runs; may be NULL */
     void (*pass_on)(void *ctx, int sig); /* wait_all: a signal for the processes that are left */

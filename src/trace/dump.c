@@ -171,7 +171,7 @@ int weft__trace_dump(struct weft_trace *t, FILE *out, struct weft_err *err) {
         weft__cursor_close(&c);
     }
     if (r == 0 && t->has_end)
-        fprintf(out, "end %s %u\n", t->end.kind == WEFT_END_SIGNAL ? "signal" : "exit", t->end.code);
+        fprintf(out, "end %s %u\n", t->end.kind == WEFT_END_SIGNAL ? "signal" : t->end.kind == WEFT_END_STUCK ? "stuck" : "exit", t->end.code);
     else if (r == 0)
         fprintf(out, "end unknown: the recording was cut short\n");
 out:

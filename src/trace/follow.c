@@ -18,6 +18,7 @@
 
 #define EVERY_MS 50
 #define WORTH 32 /* chunks: a look costs more than it brings before so many are new */
+#define MUCH 8192 /* chunks: a trace that is probably thrown away is left alone up to here */
 
 struct process {
     struct weft_trace *t;
@@ -31,6 +32,7 @@ struct weft_follow {
     struct weft_control *control;
     pthread_t thread;
     bool started, stop;
+    bool late;
     pthread_mutex_t lock;
     pthread_cond_t wake;
 };
@@ -95,7 +97,7 @@ static void *follow(void *arg) {
         ts.tv_nsec %= 1000000000l;
         pthread_cond_timedwait(&f->wake, &f->lock, &ts);
         uint64_t chunks = __atomic_load_n(&f->control->chunks, __ATOMIC_RELAXED);
-        if (f->stop || chunks < seen + WORTH) continue;
+        if (f->stop || chunks < seen + WORTH || (f->late && chunks < MUCH)) continue;
         seen = chunks;
         pthread_mutex_unlock(&f->lock);
         pass(f, f->first);
@@ -122,8 +124,9 @@ int weft__follow_open(const char *dir, struct weft_control *control, struct weft
     return 0;
 }
 
-void weft__follow_start(struct weft_follow *f) {
+void weft__follow_start(struct weft_follow *f, bool late) {
     sigset_t all, mask;
+    f->late = late;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &mask); /* they are the main thread's */
     f->started = pthread_create(&f->thread, NULL, follow, f) == 0;
@@ -161,7 +164,8 @@ static void remove_empty(const char *dir, unsigned k) {
     }
 }
 
-static int seal_parts(struct process *p, uint64_t patience_us, char *message, struct weft_parts *parts, struct weft_err *err) {
+static int seal_parts(struct process *p, bool stuck, uint64_t patience_us, char *message, struct weft_parts *parts,
+                      struct weft_err *err) {
     unsigned most = weft__trace_parts(p->t->dir);
     int r = 0;
     for (unsigned k = 1; k <= most && r >= 0; k++) {
@@ -178,16 +182,16 @@ static int seal_parts(struct process *p, uint64_t patience_us, char *message, st
         ++*(weft__trace_is_program(p->parts[k]->t, p->t) ? &parts->executed : &parts->forked);
         weft__strbuf_printf(&path, "%s/%u/control", p->t->dir, k);
         if (weft__file_read(path.s, sizeof *c, &bytes, &len, err) == 0 && len == sizeof *c) c = (struct weft_control *)bytes;
-        /* Without a word it was killed. */
-        enum weft_end_kind kind = c && c->exit_kind ? (enum weft_end_kind)c->exit_kind : WEFT_END_SIGNAL;
-        uint32_t code = c && c->exit_kind ? c->exit_code : 9;
+        /* Without a word it was killed, perhaps by us. */
+        enum weft_end_kind kind = c && c->exit_kind ? (enum weft_end_kind)c->exit_kind : stuck ? WEFT_END_STUCK : WEFT_END_SIGNAL;
+        uint32_t code = c && c->exit_kind ? c->exit_code : stuck ? WEFT_STUCK_STATUS : 9;
         if (c && c->outcome == WEFT_OUT_REFUSED && !*message) {
             memcpy(message, c->message, sizeof c->message);
             message[sizeof c->message - 1] = 0;
         }
         r = weft__packer_finish(p->parts[k]->packer, kind, code, patience_us, NULL, NULL, &counts, err);
         if (r == 0) unlink(path.s);
-        if (r == 0) r = seal_parts(p->parts[k], patience_us, message, parts, err);
+        if (r == 0) r = seal_parts(p->parts[k], stuck, patience_us, message, parts, err);
         process_free(p->parts[k]);
         p->parts[k] = NULL;
         free(bytes);
@@ -196,9 +200,9 @@ static int seal_parts(struct process *p, uint64_t patience_us, char *message, st
     return r;
 }
 
-int weft__follow_seal_parts(struct weft_follow *f, uint64_t patience_us, char *message, struct weft_parts *parts,
+int weft__follow_seal_parts(struct weft_follow *f, bool stuck, uint64_t patience_us, char *message, struct weft_parts *parts,
                             struct weft_err *err) {
-    return seal_parts(f->first, patience_us, message, parts, err);
+    return seal_parts(f->first, stuck, patience_us, message, parts, err);
 }
 
 void weft__follow_close(struct weft_follow *f) {

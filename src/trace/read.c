@@ -103,7 +103,7 @@ static int read_end(struct weft_trace *t, const void *bytes, size_t n, struct we
     e.hash = 0;
     if (weft_hash(&e, sizeof e) != hash)
         return weft__err(err, EBADMSG, "%s: end: checksum mismatch (its bytes were changed)", t->dir);
-    if ((e.kind != WEFT_END_EXIT && e.kind != WEFT_END_SIGNAL) ||
+    if ((e.kind != WEFT_END_EXIT && e.kind != WEFT_END_SIGNAL && e.kind != WEFT_END_STUCK) ||
         (e.kind == WEFT_END_SIGNAL && (e.code < 1 || e.code > 64)))
         return weft__err(err, EBADMSG, "%s: end: kind %u with code %u is no way to end", t->dir, e.kind, e.code);
     e.hash = hash;
@@ -427,6 +427,27 @@ uint64_t weft__trace_disk_bytes(const char *dir) {
     }
     closedir(d);
     return n;
+}
+
+/* What was logged is in the chunks that threads fill, and in how many they have filled. */
+uint64_t weft__trace_activity(const char *dir) {
+    struct weft_strbuf path = {0};
+    struct weft_err err;
+    struct stat st = {0};
+    char *bytes = NULL;
+    size_t len = 0;
+    weft__strbuf_printf(&path, "%s/streams", dir);
+    if (stat(path.s, &st) < 0) st.st_size = 0;
+    uint64_t h = (uint64_t)st.st_size + (uint64_t)st.st_blocks;
+    path.len = 0;
+    weft__strbuf_printf(&path, "%s/open", dir);
+    if (weft__file_read(path.s, (size_t)WEFT_MAX_SLOT * WEFT_CHUNK, &bytes, &len, &err) == 0) h += weft_hash(bytes, len);
+    free(bytes);
+    unsigned most = weft__trace_parts(dir);
+    for (unsigned k = 1; k <= most; k++)
+        if (weft__trace_part(dir, k, &path)) h = h * 31 + weft__trace_activity(path.s);
+    weft__strbuf_fini(&path);
+    return h;
 }
 
 /* Counting sort by slot; the cursor checks what the chunks hold. */

@@ -88,6 +88,8 @@ bool weft__trace_is_program(const struct weft_trace *t, const struct weft_trace 
 bool weft__trace_part(const char *dir, unsigned k, struct weft_strbuf *path);
 /* Bytes on disk of the whole folder. */
 uint64_t weft__trace_disk_bytes(const char *dir);
+/* Another number when something was logged meanwhile, by any process of a recording that runs. */
+uint64_t weft__trace_activity(const char *dir);
 /* Groups the chunks by slot, once. */
 int weft__trace_index(struct weft_trace *t, struct weft_err *err) WEFT_MUST;
 
@@ -191,15 +193,15 @@ int weft__packer_finish(struct weft_packer *p, enum weft_end_kind kind, uint32_t
 struct weft_follow;
 int weft__follow_open(const char *dir, struct weft_control *control, struct weft_follow **out,
                       struct weft_err *err) WEFT_MUST;
-void weft__follow_start(struct weft_follow *f);
+void weft__follow_start(struct weft_follow *f, bool late); /* late: only if there is very much */
 void weft__follow_stop(struct weft_follow *f);
 void weft__follow_close(struct weft_follow *f);
 struct weft_trace *weft__follow_trace(struct weft_follow *f); /* the first process's */
 int weft__follow_seal(struct weft_follow *f, enum weft_end_kind kind, uint32_t code, uint64_t patience_us,
                       weft_progress *progress, void *ctx, struct weft_counts *counts, struct weft_err *err) WEFT_MUST;
-/* The same for all parts (their control blocks say how they ended), without their counts. Gives how many there were; message
- * (weft_control's size), if not empty, is what one of them has to say. */
-int weft__follow_seal_parts(struct weft_follow *f, uint64_t patience_us, char *message, struct weft_parts *parts,
+/* The same for all parts (their control blocks say how they ended; stuck: those that do not were killed for that), without
+ * their counts. Gives how many there were; message (weft_control's size), if not empty, is what one of them has to say. */
+int weft__follow_seal_parts(struct weft_follow *f, bool stuck, uint64_t patience_us, char *message, struct weft_parts *parts,
                             struct weft_err *err) WEFT_MUST;
 
 /* ---- encode.c: streams made by hand: for tests, and for stages that write traces ---- */
