@@ -175,6 +175,13 @@ enum weft_outcome {
     WEFT_OUT_REFUSED = 4,  /* record or replay cannot go on: message says what is not supported */
 };
 
+/* Where the threads of a process are, for who reads its memory. Written by the runtime at its start. */
+struct weft_threads {
+    uint64_t slots; /* address of a u32: highest slot + 1 */
+    uint64_t table; /* address of pointers, by slot; NULL: none */
+    uint32_t alive, tid, tls, zero; /* offsets in what they point to: int, int, struct weft_tls * */
+};
+
 #define WEFT_CONSOLE 1024
 struct weft_control {
     uint64_t magic;
@@ -201,6 +208,7 @@ struct weft_control {
     uint64_t started;      /* record: when the recording began, ns since 1970 */
     uint64_t executed;     /* record: 1: a recorded process executed this program; then: */
     uint8_t console[WEFT_CONSOLE]; /* which of its descriptors are the recorded stdout (1) and stderr (2) */
+    struct weft_threads threads;
     char server[64];       /* name of the launcher's socket: see struct weft_exec_request */
     uint64_t chaos;        /* record: enum weft_chaos */
     uint64_t chaos_depth;  /* record: changes of priority */

@@ -55,8 +55,8 @@ static char **environment(void) {
     return env;
 }
 
-/* To all processes of the program that still run: their control blocks are there until their parts are closed. */
-static void pass_on_in(const char *dir, int sig) {
+/* Of all processes that still run, but the first: their control blocks are there until their parts are closed. */
+static void for_parts(const char *dir, void (*f)(void *ctx, const char *dir, const struct weft_control *c), void *ctx) {
     unsigned most = weft__trace_parts(dir);
     for (unsigned k = 1; k <= most; k++) {
         struct weft_strbuf part = {0}, path = {0};
@@ -68,9 +68,9 @@ static void pass_on_in(const char *dir, int sig) {
             if (weft__file_read(path.s, sizeof(struct weft_control), &bytes, &len, &err) == 0 &&
                 len == sizeof(struct weft_control)) {
                 const struct weft_control *c = (const struct weft_control *)bytes;
-                if (c->pid && !c->exit_kind) kill((pid_t)c->pid, sig);
+                if (c->pid && !c->exit_kind) f(ctx, part.s, c);
             }
-            pass_on_in(part.s, sig);
+            for_parts(part.s, f, ctx);
         }
         free(bytes);
         weft__strbuf_fini(&path);
@@ -78,9 +78,39 @@ static void pass_on_in(const char *dir, int sig) {
     }
 }
 
-static void pass_on(void *ctx, int sig) { pass_on_in(((struct weft_run *)ctx)->dir, sig); }
+static void pass_on_to(void *ctx, const char *dir, const struct weft_control *c) {
+    (void)dir;
+    kill((pid_t)c->pid, *(int *)ctx);
+}
+static void pass_on(void *ctx, int sig) { for_parts(((struct weft_run *)ctx)->dir, pass_on_to, &sig); }
 
 static uint64_t activity(void *ctx) { return weft__trace_activity(((struct weft_run *)ctx)->dir); }
+
+/* How far its threads had come is added to the trace. Without it, it would be replayed up to the last events only. */
+static void note_reached(const char *dir, pid_t pid, const struct weft_control *c) {
+    struct weft_thread_view *v;
+    struct weft_err err;
+    weft__threads_stop(pid);
+    size_t n = weft__threads_read(pid, &c->threads, &v);
+    struct weft_reached *list = weft__alloc((n + 1) * sizeof *list);
+    for (size_t i = 0; i < n; i++) list[i] = (struct weft_reached){v[i].slot, v[i].clock};
+    if (n && weft__trace_add_reached(dir, list, n, &err) < 0) {} /* a full disk: so be it */
+    free(list);
+    free(v);
+}
+
+static void halt_part(void *ctx, const char *dir, const struct weft_control *c) {
+    (void)ctx;
+    note_reached(dir, (pid_t)c->pid, c);
+}
+
+static void halt(void *ctx, pid_t pid) {
+    struct weft_run *r = ctx;
+    struct weft_control *c = r->control.control;
+    if (c->log_full) return; /* what came after is not known, of anybody */
+    if (pid && !c->exit_kind) note_reached(r->dir, pid, c);
+    for_parts(r->dir, halt_part, NULL);
+}
 
 static void started(void *ctx) {
     struct weft_run *r = ctx;
@@ -186,6 +216,7 @@ int weft__run_go(struct weft_run *r, struct weft_err *err) {
         .message = r->message, .ctx = r, .pass_on = pass_on, .started = started,
         .watch = r->watch.all_us || r->watch.idle_us ? &r->watch : NULL};
     r->watch.activity = activity;
+    r->watch.halt = halt;
     clock_gettime(CLOCK_MONOTONIC, &begun);
     int e = weft__launch(&launch, &status, err);
     if (e < 0) return e;

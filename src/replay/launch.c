@@ -171,6 +171,7 @@ static int run(const struct weft_launch *l, pid_t pid, bool ended, int alive, in
         struct pollfd fds[2] = {{server, POLLIN, 0}, {ended ? alive : -1, POLLIN, 0}};
         uint64_t us = l->watch && !killed ? weft__watch_look(l->watch, l->ctx) : UINT64_MAX;
         if (!killed && (interrupted || !us)) {
+            if (!us && l->watch->halt) l->watch->halt(l->ctx, ended ? 0 : pid);
             weft__below_kill();
             killed = true;
             continue;

@@ -55,6 +55,16 @@ int weft__exec_listen(char *name, struct weft_err *err) WEFT_MUST;
 /* One request. alive: the pipe's other end, or -1; own: pid of the first process, which is waited for elsewhere. */
 void weft__exec_serve(const struct weft_launch *l, int server, int alive, pid_t own);
 
+/* ---- threads.c ---- */
+struct weft_thread_view {
+    uint32_t slot;
+    pid_t tid;
+    uint64_t clock;
+};
+/* The living threads of a process, which had better stand still; *out is new memory. */
+size_t weft__threads_read(pid_t pid, const struct weft_threads *w, struct weft_thread_view **out);
+void weft__threads_stop(pid_t pid); /* SIGSTOP, and until they stand */
+
 /* ---- below.c: the processes below weft ---- */
 void weft__below_kill(void);
 enum weft_stuck { WEFT_NOT_STUCK = 0, WEFT_STUCK_IN_ALL, WEFT_STUCK_IDLE };
@@ -62,6 +72,7 @@ struct weft_watch {
     uint64_t all_us;  /* so long a run may take; 0: for ever */
     uint64_t idle_us; /* and so long nothing may happen */
     uint64_t (*activity)(void *ctx); /* another number when something was logged; may be NULL. Gets the launch's ctx */
+    void (*halt)(void *ctx, pid_t pid); /* it is stuck and about to be killed; pid: the first process, 0: it has ended; may be NULL */
     enum weft_stuck stuck; /* the answer */
     /* as of the last look */
     uint64_t begun, since, looked, who, log, ticks;

@@ -204,6 +204,14 @@ int weft__follow_seal(struct weft_follow *f, enum weft_end_kind kind, uint32_t c
 int weft__follow_seal_parts(struct weft_follow *f, bool stuck, uint64_t patience_us, char *message, struct weft_parts *parts,
                             struct weft_err *err) WEFT_MUST;
 
+/* ---- reached.c ---- */
+struct weft_reached {
+    uint32_t slot;
+    uint64_t tick;
+};
+/* dir: of a process that will never go on. */
+int weft__trace_add_reached(const char *dir, const struct weft_reached *list, size_t n, struct weft_err *err) WEFT_MUST;
+
 /* ---- encode.c: streams made by hand: for tests, and for stages that write traces ---- */
 struct weft_encoder_slot;
 struct weft_encoder {
