@@ -59,6 +59,10 @@
         .type \name, @function
         .p2align 4
 \name:
+        .cfi_startproc
+        .cfi_def_cfa %rsp, 0
+        .cfi_register %rip, %rax
+        .cfi_remember_state
         movq %r11, %fs:SCRATCH
         movq __weft_tls@GOTTPOFF(%rip), %r11
         .if \operands
@@ -69,9 +73,11 @@
         movq %rsp, %fs:SAVED(%r11)
         movq %fs:RT_SP(%r11), %rsp
         incl %fs:DEPTH(%r11)
-2:      pushq %fs:SCRATCH
+2:      pushq %fs:SAVED(%r11)
         pushq %fs:SCRATCH
         SAVE
+        .cfi_escape 0x0f, 4, 0x77, 0xc8, 0x00, 0x06 /* CFA: what is at rsp + 72 */
+        .cfi_escape 0x10, 0x10, 2, 0x77, 0x38       /* rip is at rsp + 56: rax, as saved */
         .if \operands
         movq %fs:OPERAND(%r11), %rdi
         movl %fs:OPERAND+8(%r11), %esi
@@ -79,6 +85,7 @@
         movq %rax, %rdx
         cld
         call \fn
+        .cfi_restore_state
         RESTORE
         popq %fs:SCRATCH
         movq __weft_tls@GOTTPOFF(%rip), %r11
@@ -103,6 +110,7 @@
         andq $-16, %rsp
         incl %fs:DEPTH(%r11)
         jmp 2b
+        .cfi_endproc
         .size \name, .-\name
 .endm
 
@@ -140,8 +148,7 @@ weft__switch:
         movb $0, %fs:SELECTOR(%rax)
         pushq %r10
         pushq %rbx
-        movq %r10, %rbx
-        .cfi_def_cfa %rbx, 8
+        .cfi_escape 0x0f, 5, 0x77, 0x08, 0x06, 0x23, 0x08 /* CFA: what is at rsp + 8, and 8 */
         call *%r11
         popq %rbx
         .cfi_def_cfa %rsp, 8
@@ -223,15 +230,36 @@ weft__thread_tramp:
         .cfi_endproc
         .size weft__thread_tramp, .-weft__thread_tramp
 
-/* Signal return for handlers that the runtime installs: its system call must come from the runtime's text. */
+/* Signal return for handlers that the runtime installs: its system call must come from the runtime's text. Unwinders go from
+ * here to where the signal came: registers are in the ucontext (they look one byte before the address, hence the nop). */
+        .cfi_startproc
+        .cfi_signal_frame
+        .cfi_escape 0x0f, 4, 0x77, 0xa0, 0x01, 0x06 /* CFA: rsp of the ucontext, which is at rsp */
+        .cfi_escape 0x10, 0x08, 2, 0x77, 0x28
+        .cfi_escape 0x10, 0x09, 2, 0x77, 0x30
+        .cfi_escape 0x10, 0x0a, 2, 0x77, 0x38
+        .cfi_escape 0x10, 0x0b, 3, 0x77, 0xc0, 0x00
+        .cfi_escape 0x10, 0x0c, 3, 0x77, 0xc8, 0x00
+        .cfi_escape 0x10, 0x0d, 3, 0x77, 0xd0, 0x00
+        .cfi_escape 0x10, 0x0e, 3, 0x77, 0xd8, 0x00
+        .cfi_escape 0x10, 0x0f, 3, 0x77, 0xe0, 0x00
+        .cfi_escape 0x10, 0x05, 3, 0x77, 0xe8, 0x00
+        .cfi_escape 0x10, 0x04, 3, 0x77, 0xf0, 0x00
+        .cfi_escape 0x10, 0x06, 3, 0x77, 0xf8, 0x00
+        .cfi_escape 0x10, 0x03, 3, 0x77, 0x80, 0x01
+        .cfi_escape 0x10, 0x01, 3, 0x77, 0x88, 0x01
+        .cfi_escape 0x10, 0x00, 3, 0x77, 0x90, 0x01
+        .cfi_escape 0x10, 0x02, 3, 0x77, 0x98, 0x01
+        .cfi_escape 0x10, 0x10, 3, 0x77, 0xa8, 0x01
+        nop
         .globl weft__restorer
         .hidden weft__restorer
         .type weft__restorer, @function
-        .p2align 4
 weft__restorer:
         movl $15, %eax
         syscall
         hlt
+        .cfi_endproc
         .size weft__restorer, .-weft__restorer
 
 /* System calls that are let pass (filter.c): each goes back to its own place. */
