@@ -21,15 +21,10 @@ echo "   \$ weft-cc -O1 -pthread bank.c -o bank"
 weft-cc -O1 -pthread bank.c -o bank || exit 1
 
 say "2. Recording it on all cores until a run fails."
-echo "   \$ weft record -o failing-run ./bank"
-failed=
-for try in $(seq "$tries"); do
-    rm -rf "$trace"
-    # The shell would report the abort of every failing run in its own words: a subshell keeps it quiet.
-    status=$( (weft record -o "$trace" ./bank >out 2>err; echo $?) 2>/dev/null)
-    if [ "$status" -ne 0 ]; then failed=yes; break; fi
-done
-if [ -z "$failed" ]; then
+echo "   \$ weft record --until-fail=$tries -o failing-run ./bank"
+# The shell would report the abort in its own words: a subshell keeps it quiet.
+status=$( (weft record --until-fail="$tries" -o "$trace" ./bank >out 2>err; echo $?) 2>/dev/null)
+if [ "$status" -eq 0 ]; then
     echo "   $tries runs, and none failed. Try again, or with more: TRIES=1000 make demo"
     exit 1
 fi
@@ -38,6 +33,7 @@ if [ "$status" -ne 134 ]; then
     sed 's/^/   | /' out err
     exit 1
 fi
+try=$(sed -n 's/^weft: run \([0-9]*\) failed.*/\1/p' err)
 echo "   Run $try failed; the runs before it did not. What it printed, and what weft said:"
 sed 's/^/   | /' out err
 
