@@ -177,9 +177,37 @@ enum weft_outcome {
 
 /* Where the threads of a process are, for who reads its memory. Written by the runtime at its start. */
 struct weft_threads {
-    uint64_t slots; /* address of a u32: highest slot + 1 */
-    uint64_t table; /* address of pointers, by slot; NULL: none */
-    uint32_t alive, tid, tls, zero; /* offsets in what they point to: int, int, struct weft_tls * */
+    uint64_t slots;  /* address of a u32: highest slot + 1 */
+    uint64_t table;  /* address of pointers, by slot; NULL: none */
+    uint64_t holds;  /* address of a pointer to struct weft_hold[], and */
+    uint64_t nholds; /* of a u64: how many; none without WEFT_OPT_WAITS */
+    uint32_t alive, tid, tls, wait; /* offsets in what the table points to: int, int, struct weft_tls *, struct weft_wait */
+};
+enum weft_wait_kind {
+    WEFT_WAIT_NONE = 0,
+    WEFT_WAIT_MUTEX,
+    WEFT_WAIT_RDLOCK,
+    WEFT_WAIT_WRLOCK,
+    WEFT_WAIT_SPIN,
+    WEFT_WAIT_COND, /* with: its mutex */
+    WEFT_WAIT_BARRIER,
+    WEFT_WAIT_SEM,
+    WEFT_WAIT_JOIN, /* object: slot */
+    WEFT_WAIT_ONCE,
+};
+/* What a thread is about to do, or does: the runtime fills it in in replay, with WEFT_OPT_WAITS. */
+struct weft_wait {
+    uint32_t kind, zero; /* enum weft_wait_kind */
+    uint64_t object, with;
+    uint64_t site; /* where the program called */
+};
+enum weft_holder { WEFT_HOLDER_HERE = 0, WEFT_HOLDER_ENDED = 1, WEFT_HOLDER_PARENT = 2 /* the process that this was forked from */ };
+struct weft_hold {
+    uint64_t object;
+    uint32_t slot;
+    uint32_t kind; /* enum weft_wait_kind: what for it waited to get it */
+    uint64_t site;
+    uint32_t holder, zero; /* enum weft_holder */
 };
 
 #define WEFT_CONSOLE 1024
@@ -227,6 +255,7 @@ enum weft_chaos { /* record: a schedule of weft's choice (steer.c) */
 #define WEFT_CHAOS_DEPTH 16u /* changes of priority, at most */
 #define WEFT_OPT_STATS 2u  /* runtime prints its counters at the end */
 #define WEFT_OPT_REFER 4u  /* record: what is read from large files is referred to */
+#define WEFT_OPT_WAITS 8u  /* replay of a run that was stuck: the runtime keeps what threads wait for, and who has it */
 
 /* A program that a recorded process executes has to be placed by the launcher, which is asked first: through a connection to
  * its abstract socket `server` (SOCK_SEQPACKET), a request and an answer. From then on it traces the thread that asked, until
@@ -235,6 +264,7 @@ enum weft_chaos { /* record: a schedule of weft's choice (steer.c) */
 enum weft_exec_kind {
     WEFT_EXEC_SELF = 1,  /* by this thread */
     WEFT_EXEC_CHILD = 2, /* by a child that it makes (posix_spawn) */
+    WEFT_EXEC_STUCK = 3, /* nothing is executed: replay has come to where the recorded process was stuck, for people to look at */
 };
 struct weft_exec_request {
     uint32_t kind; /* enum weft_exec_kind */

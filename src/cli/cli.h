@@ -97,6 +97,10 @@ struct weft_catch {
 /* Runs r's program, which was initialised. dir: of the first trace that is kept; NULL: in the store. The exit status. */
 int weft__catch(const struct weft_catch *c, struct weft_run *r, const char *dir);
 
+/* ---- stuck.c ---- */
+/* Prints what the threads of the process, which replays t, wait for; it stands where it was stuck. */
+void weft__stuck_tell(struct weft_trace *t, const struct weft_control *c, pid_t pid);
+
 /* ---- status.c: how programs end ---- */
 /* A message of the runtime, its sites (@0xADDR) as file:line; new memory. */
 char *weft__message_lines(struct weft_trace *t, const char *message);

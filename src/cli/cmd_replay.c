@@ -80,6 +80,27 @@ static int parts_unchanged(const struct weft_schedule *s, const struct weft_trac
     return r;
 }
 
+struct replaying {
+    struct weft_trace *t;
+    struct weft_schedule *schedule;
+    bool quiet;
+};
+
+static struct weft_schedule *part_of(struct weft_schedule *s, pid_t pid) {
+    for (size_t k = 0; k < s->nparts; k++) {
+        struct weft_schedule *p = &s->parts[k], *found = p->fd >= 0 ? part_of(p, pid) : NULL;
+        if (found) return found;
+        if (p->trace && p->control->pid == (uint64_t)pid) return p;
+    }
+    return NULL;
+}
+
+static void on_stuck(void *ctx, pid_t pid) {
+    struct replaying *r = ctx;
+    struct weft_schedule *s = part_of(r->schedule, pid);
+    if (!r->quiet) weft__stuck_tell(s ? s->trace : r->t, s ? s->control : r->schedule->control, pid);
+}
+
 /* A new or an empty folder; out (4096 bytes) gets its absolute path. */
 static int prepare_folder(const char *dir, char *out, struct weft_err *err) {
     if (mkdir(dir, 0777) < 0 && errno != EEXIST) return weft__err(err, errno, "%s: %s", dir, strerror(errno));
@@ -165,7 +186,11 @@ int weft__cmd_replay(int argc, char **argv) {
         .no_stdin = true,
         .may_interrupt = true,
         .control = &schedule,
+        .stuck = on_stuck,
     };
+    struct replaying replaying = {.t = t, .schedule = &schedule};
+    launch.ctx = &replaying;
+    if ((t->has_end && t->end.kind == WEFT_END_STUCK) || parts_stuck(&schedule)) schedule.control->options |= WEFT_OPT_WAITS;
     if (access(t->cwd, X_OK) < 0) {
         weft__warn("note: the working directory of the recording, %s, cannot be entered; replaying here", t->cwd);
         launch.cwd = NULL;
@@ -179,7 +204,7 @@ int weft__cmd_replay(int argc, char **argv) {
         int wait_status;
         weft__schedule_reset(&schedule);
         if (i > 0) schedule.control->write_files[0] = 0;
-        launch.quiet = i > 0;
+        launch.quiet = replaying.quiet = i > 0;
         if (weft__launch(&launch, &wait_status, &err) < 0) {
             weft__fail(&err);
             free(first);

@@ -239,7 +239,7 @@ int weft__run_seal(struct weft_run *r, const char *name, struct weft_err *err) {
     struct weft_counts counts;
     struct weft_parts parts = {0};
     struct progress progress = {.tty = isatty(2) && !r->catching};
-    uint64_t patience = r->took_us / 50 > 20000 ? r->took_us / 50 : 20000;
+    uint64_t patience = r->catching ? 0 : r->took_us / 50 > 20000 ? r->took_us / 50 : 20000;
     struct weft_trace *t = weft__follow_trace(r->follow);
     clock_gettime(CLOCK_MONOTONIC, &progress.start);
     int e = weft__follow_seal(r->follow, r->kind, r->code, patience, show_progress, &progress, &counts, err);

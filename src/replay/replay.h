@@ -60,10 +60,26 @@ struct weft_thread_view {
     uint32_t slot;
     pid_t tid;
     uint64_t clock;
+    struct weft_wait wait;
 };
 /* The living threads of a process, which had better stand still; *out is new memory. */
 size_t weft__threads_read(pid_t pid, const struct weft_threads *w, struct weft_thread_view **out);
+/* What threads hold, and those that ended have held; with WEFT_OPT_WAITS. */
+size_t weft__holds_read(pid_t pid, const struct weft_threads *w, struct weft_hold **out);
 void weft__threads_stop(pid_t pid); /* SIGSTOP, and until they stand */
+
+/* ---- stack.c ---- */
+struct weft_stacks;
+struct weft_frame_view {
+    uint64_t pc; /* in the call, not behind it */
+    const char *module, *function; /* empty: not known; live as long as the stacks */
+};
+struct weft_stacks *weft__stacks_open(pid_t pid);
+void weft__stacks_close(struct weft_stacks *s);
+/* Innermost first; how many. */
+size_t weft__stacks_read(struct weft_stacks *s, pid_t tid, struct weft_frame_view *frames, size_t most);
+/* The variable at an address; NULL: none that is known. */
+const char *weft__stacks_object(struct weft_stacks *s, uint64_t addr, uint64_t *offset);
 
 /* ---- below.c: the processes below weft ---- */
 void weft__below_kill(void);
@@ -104,6 +120,7 @@ struct weft_launch {
     struct weft_schedule *control;
     void (*started)(void *ctx); /* called when the program runs; may be NULL */
     void (*pass_on)(void *ctx, int sig); /* wait_all: a signal for the processes that are left */
+    void (*stuck)(void *ctx, pid_t pid); /* replay: this process stands where it was stuck; may be NULL */
     void *ctx;
     char *message; /* record: weft_control's size: what went wrong with a program that was executed; empty: nothing */
 };

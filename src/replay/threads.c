@@ -28,12 +28,27 @@ size_t weft__threads_read(pid_t pid, const struct weft_threads *w, struct weft_t
         int32_t alive, tid;
         if (!peek(mem, w->table + s * sizeof at, &at, sizeof at) || !at || !peek(mem, at + w->alive, &alive, sizeof alive) || !alive ||
             !peek(mem, at + w->tls, &tls, sizeof tls) || !peek(mem, tls + WEFT_TLS_CLOCK, &v.clock, sizeof v.clock) ||
-            !peek(mem, at + w->tid, &tid, sizeof tid))
+            !peek(mem, at + w->tid, &tid, sizeof tid) || !peek(mem, at + w->wait, &v.wait, sizeof v.wait))
             continue;
         v.tid = tid;
         *out = weft__grow(*out, &cap, n + 1, sizeof **out);
         (*out)[n++] = v;
     }
+    if (mem >= 0) close(mem);
+    return n;
+}
+
+size_t weft__holds_read(pid_t pid, const struct weft_threads *w, struct weft_hold **out) {
+    char path[64];
+    uint64_t at = 0, n = 0;
+    *out = NULL;
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+    int mem = open(path, O_RDONLY | O_CLOEXEC);
+    if (mem >= 0 && peek(mem, w->holds, &at, sizeof at) && peek(mem, w->nholds, &n, sizeof n) && n && n < 1u << 24) {
+        *out = weft__alloc(n * sizeof **out);
+        if (!peek(mem, at, *out, n * sizeof **out)) n = 0;
+    } else
+        n = 0;
     if (mem >= 0) close(mem);
     return n;
 }

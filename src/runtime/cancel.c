@@ -312,6 +312,7 @@ BLOCK(wrlock, pthread_rwlock_t, pthread_rwlock_wrlock, pthread_rwlock_clockwrloc
 /* 1: the caller is to run the routine. */
 WEFT_HIDDEN int weft__once_begin(int *o) {
     int was, r = 0;
+    WAITS(WEFT_WAIT_ONCE, o, NULL);
     struct weft_thread *t = weft__enter(&was);
     while (t && !RECORD && weft__interrupt(t)) {}
     for (;;) {
@@ -333,6 +334,8 @@ WEFT_HIDDEN int weft__once_begin(int *o) {
     }
     if (!t) return r;
     weft__order(t, o);
+    if (r) HOLDS(t, WEFT_WAIT_ONCE, o);
+    WAITED(t);
     weft__return(t, was);
     return r;
 }
@@ -340,6 +343,7 @@ WEFT_HIDDEN void weft__once_end(int *o, int done) {
     int was;
     struct weft_thread *t = weft__enter(&was);
     if (t) weft__order(t, o);
+    if (t) RELEASES(t, o);
     __atomic_store_n(o, done ? ONCE_DONE : 0, __ATOMIC_RELEASE);
     weft__raw(SYS_futex, o, FUTEX_WAKE, INT_MAX);
     if (t) weft__return(t, was);

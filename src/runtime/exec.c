@@ -119,6 +119,14 @@ static long ask(const struct weft_exec_request *q, struct weft_exec_reply *a) {
     return r;
 }
 
+/* All threads stand where they stood when the recording ended: for the launcher to look at, until it answers. */
+void weft__tell_stuck(void) {
+    struct weft_exec_request q = {.kind = WEFT_EXEC_STUCK, .tid = (uint32_t)weft__raw(SYS_gettid)};
+    struct weft_exec_reply a;
+    long s = ask(&q, &a);
+    if (s >= 0) weft__raw(SYS_close, s);
+}
+
 /* Nothing was executed. */
 static void take_back(long s) {
     char byte = 0;

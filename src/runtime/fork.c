@@ -62,6 +62,7 @@ uint32_t weft__part_fd(uint32_t part) {
 static void map_part(uint32_t part) {
     struct weft_control *c = weft__control;
     if (!weft__part_fd(part)) weft__raw(SYS_exit_group, 0); /* it left no trace */
+    struct weft_threads threads = c->threads;
     long fd = weft__launcher_fd(weft__part_fd(part), O_RDWR);
     if (fd < 0) weft__diverged("the schedule of a forked process cannot be opened (error %ld)", -fd);
     weft__raw(SYS_munmap, weft__file, c->map_size);
@@ -69,6 +70,7 @@ static void map_part(uint32_t part) {
     if (r == (long)c) r = weft__raw(SYS_mmap, weft__file, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0);
     if (r != (long)weft__file) weft__rt_panic("cannot map the schedule of a forked process");
     c->pid = (uint64_t)weft__raw(SYS_getpid);
+    c->threads = threads;
     weft__raw(SYS_close, fd);
 }
 
@@ -89,6 +91,7 @@ static void child(struct weft_thread *t, uint32_t part) {
         map_part(part);
         weft__shm_forked();
         weft__gate_forked(t);
+        weft__holds_forked(t);
         if (!weft__gate_input(t, WEFT_ITEM_START, 0))
             weft__diverged("a process is forked at tick %lu of thread %u, but its trace does not begin there", t->tls->clock, t->slot);
     }

@@ -110,6 +110,12 @@ static void end_if_all_done(struct weft_thread *t) {
 
 /* As the recorded process ended. */
 void weft__gate_end_process(const struct weft_sched *s) {
+    static int once;
+    if (s->end_kind == WEFT_END_STUCK) {
+        if (__atomic_exchange_n(&once, 1, __ATOMIC_ACQ_REL)) /* another thread is at it: it ends the process */
+            for (;;) weft__raw(SYS_pause);
+        weft__tell_stuck();
+    }
     weft__control->exit_kind = s->end_kind;
     weft__control->exit_code = s->end_code;
     __atomic_store_n(&weft__control->outcome, WEFT_OUT_ENDED, __ATOMIC_RELEASE);

@@ -183,6 +183,7 @@ struct weft_thread {
     uint32_t nstores, stores_room;
     int maps;                     /* enum weft_maps */
     const void *blocked_on;       /* the lock or the like that it waits for, outside */
+    struct weft_wait wait;        /* the same in the replay of a run that was stuck (waits.c) */
 };
 
 /* ---- start.c */
@@ -264,6 +265,30 @@ void weft__rec_go(struct weft_thread *t);   /* until this */
 void weft__rec_forked(struct weft_thread *t);
 void weft__rec_after_fork(struct weft_thread *t);
 void weft__rec_begin(struct weft_thread *t);
+
+/* ---- waits.c: replay of a run that was stuck */
+extern WEFT_HIDDEN int weft__waits; /* this is one */
+void weft__waits_open(struct weft_control *c);
+void weft__wait_note(uint32_t kind, const void *object, const void *with);
+void weft__hold_note(struct weft_thread *t, uint32_t kind, const void *object);
+void weft__release_note(struct weft_thread *t, const void *object);
+void weft__holds_ended(struct weft_thread *t);
+void weft__holds_forked(struct weft_thread *t);
+void weft__tell_stuck(void); /* exec.c */
+/* The thread is about to wait, before the tick at which it does; has got what it waited for; gives it back; is done. */
+#define WAITS(kind, object, with)                                                                                      \
+    do {                                                                                                               \
+        if (unlikely(weft__waits)) weft__wait_note(kind, object, with);                                                \
+    } while (0)
+#define HOLDS(t, kind, object)                                                                                         \
+    do {                                                                                                               \
+        if (unlikely(weft__waits)) weft__hold_note(t, kind, object);                                                   \
+    } while (0)
+#define RELEASES(t, object)                                                                                            \
+    do {                                                                                                               \
+        if (unlikely(weft__waits)) weft__release_note(t, object);                                                      \
+    } while (0)
+#define WAITED(t) ((t)->wait.kind = WEFT_WAIT_NONE)
 
 /* ---- shm.c: memory that processes share */
 struct weft_region {

@@ -288,13 +288,7 @@ static void open_control(const char *path) {
         weft__log_alive(); /* now, while the launcher holds the pipe as well */
     }
     weft__raw(SYS_close, fd);
-    c->threads = (struct weft_threads){
-        .slots = (uint64_t)(uintptr_t)&weft__slots,
-        .table = (uint64_t)(uintptr_t)weft__threads,
-        .alive = offsetof(struct weft_thread, alive),
-        .tid = offsetof(struct weft_thread, tid),
-        .tls = offsetof(struct weft_thread, tls),
-    };
+    weft__waits_open(c);
     weft__mode = (int)c->mode;
 }
 

@@ -27,12 +27,14 @@
     if (!t) return native
 #define LEAVE(r)                                                                                                       \
     do {                                                                                                               \
+        WAITED(t);                                                                                                     \
         weft__return(t, was);                                                                                          \
         return r;                                                                                                      \
     } while (0)
 /* Cancelled: what is to be delivered, clean-up will see. */
 #define LEFT(r)                                                                                                        \
     do {                                                                                                               \
+        WAITED(t);                                                                                                     \
         weft__leave(t, was);                                                                                           \
         return r;                                                                                                      \
     } while (0)
@@ -68,7 +70,7 @@ static const struct timespec *deadline(struct weft_thread *t, const struct times
 }
 
 /* Blocking acquisition: try first; then outside. `r` results that mean "have it": 0 and EOWNERDEAD. */
-#define ACQUIRE(try, block, op)                                                                                        \
+#define ACQUIRE(try, block, op, kind)                                                                                  \
     do {                                                                                                               \
         if (RECORD) {                                                                                                  \
             for (;;) {                                                                                                 \
@@ -95,15 +97,17 @@ static const struct timespec *deadline(struct weft_thread *t, const struct times
                     weft__diverged("thread %u at tick %lu: a lock gave %d, recorded was %d", t->slot, t->tls->clock,   \
                                    rr, r);                                                                             \
             }                                                                                                          \
+            if (r == 0 || r == EOWNERDEAD) HOLDS(t, kind, o);                                                          \
         }                                                                                                              \
     } while (0)
 
 WEFT_HIDDEN int weft__mutex_lock(pthread_mutex_t *o) {
+    WAITS(WEFT_WAIT_MUTEX, o, NULL);
     ENTER(weft__real.pthread_mutex_lock(o));
     REAL(o);
     int r;
     ACQUIRE(weft__real.pthread_mutex_trylock(real), RECORD ? weft__mutex_block(t, real) : weft__real.pthread_mutex_lock(real),
-            WEFT_OP_MUTEX_LOCK);
+            WEFT_OP_MUTEX_LOCK, WEFT_WAIT_MUTEX);
     LEAVE(r);
 }
 WEFT_WRAP(pthread_mutex_lock, weft__mutex_lock);
@@ -119,12 +123,14 @@ WEFT_HIDDEN int weft__mutex_trylock(pthread_mutex_t *o) {
     } else {
         r = (int)weft__input_if(t, WEFT_OP_MUTEX_TRYLOCK, 0, 0);
         if ((r == 0 || r == EOWNERDEAD) && !common) weft__real.pthread_mutex_lock(real);
+        if (r == 0 || r == EOWNERDEAD) HOLDS(t, WEFT_WAIT_MUTEX, o);
     }
     LEAVE(r);
 }
 WEFT_WRAP(pthread_mutex_trylock, weft__mutex_trylock);
 
 static int mutex_timed(pthread_mutex_t *o, clockid_t clock, const struct timespec *ts, int with_clock) {
+    WAITS(WEFT_WAIT_MUTEX, o, NULL);
     ENTER(with_clock ? weft__real.pthread_mutex_clocklock(o, clock, ts) : weft__real.pthread_mutex_timedlock(o, ts));
     REAL(o);
     int r;
@@ -133,9 +139,9 @@ static int mutex_timed(pthread_mutex_t *o, clockid_t clock, const struct timespe
     if (RECORD) {
         ACQUIRE(weft__real.pthread_mutex_trylock(real),
                 weft__mutex_timed(t, real, with_clock ? clock : CLOCK_REALTIME, ts),
-                WEFT_OP_MUTEX_TIMEDLOCK);
+                WEFT_OP_MUTEX_TIMEDLOCK, WEFT_WAIT_MUTEX);
     } else
-        ACQUIRE(0, weft__real.pthread_mutex_lock(real), WEFT_OP_MUTEX_TIMEDLOCK);
+        ACQUIRE(0, weft__real.pthread_mutex_lock(real), WEFT_OP_MUTEX_TIMEDLOCK, WEFT_WAIT_MUTEX);
     LEAVE(r);
 }
 WEFT_HIDDEN int weft__mutex_timedlock(pthread_mutex_t *o, const struct timespec *ts) { return mutex_timed(o, 0, ts, 0); }
@@ -154,6 +160,7 @@ WEFT_HIDDEN int weft__mutex_unlock(pthread_mutex_t *o) {
     int r = PLAYED ? 0 : weft__real.pthread_mutex_unlock(real);
     if (wakes) weft__rec_back(t);
     r = outcome(t, common, WEFT_OP_MUTEX_UNLOCK, r);
+    if (r == 0) RELEASES(t, o);
     LEAVE(r);
 }
 WEFT_WRAP(pthread_mutex_unlock, weft__mutex_unlock);
@@ -197,6 +204,8 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
         weft__input_if(t, WEFT_OP_COND_WAIT, r, 0);
     } else {
         int rr = common ? EBUSY : weft__real.pthread_mutex_unlock(real);
+        RELEASES(t, o);
+        WAITS(WEFT_WAIT_COND, c, o);
         weft__tick(t);
         r = (int)weft__input_if(t, WEFT_OP_COND_WAIT, 0, 0);
         if (rr == 0) {
@@ -204,6 +213,7 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
             weft__real.pthread_mutex_lock(real);
             t->waiting = 0;
         }
+        HOLDS(t, WEFT_WAIT_MUTEX, o);
         if (weft__cancel_due(t)) LEFT(0);
     }
     LEAVE(r);
@@ -246,12 +256,13 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
 
 /* ---- read-write locks */
 
-#define RWLOCK(name, tryname, op, pieces)                                                                                   \
+#define RWLOCK(name, tryname, op, pieces, kind)                                                                        \
     WEFT_HIDDEN int weft__##name(pthread_rwlock_t *o) {                                                                \
+        WAITS(kind, o, NULL);                                                                                          \
         ENTER(weft__real.name(o));                                                                                     \
         REAL(o);                                                                                                       \
         int r;                                                                                                         \
-        ACQUIRE(weft__real.tryname(real), RECORD ? pieces(t, real) : weft__real.name(real), op);                       \
+        ACQUIRE(weft__real.tryname(real), RECORD ? pieces(t, real) : weft__real.name(real), op, kind);                 \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name);                                                                                     \
@@ -266,34 +277,36 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
         } else {                                                                                                       \
             r = (int)weft__input_if(t, op, 0, 0);                                                                      \
             if (r == 0 && !common) weft__real.name(real);                                                              \
+            if (r == 0) HOLDS(t, kind, o);                                                                             \
         }                                                                                                              \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(tryname, weft__##tryname)
-RWLOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK, weft__rdlock_block);
-RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK, weft__wrlock_block);
+RWLOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK, weft__rdlock_block, WEFT_WAIT_RDLOCK);
+RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK, weft__wrlock_block, WEFT_WAIT_WRLOCK);
 
-#define RWTIMED(name, lockname, tryname, op, params, args, timed, clock)                                               \
+#define RWTIMED(name, lockname, tryname, op, kind, params, args, timed, clock)                                         \
     WEFT_HIDDEN int weft__##name params {                                                                              \
+        WAITS(kind, o, NULL);                                                                                          \
         ENTER(weft__real.name args);                                                                                   \
         REAL(o);                                                                                                       \
         int r;                                                                                                         \
         struct timespec copy;                                                                                          \
         ts = deadline(t, ts, &copy);                                                                                   \
         if (RECORD)                                                                                                    \
-            ACQUIRE(weft__real.tryname(real), timed(t, real, clock, ts), op);                                          \
+            ACQUIRE(weft__real.tryname(real), timed(t, real, clock, ts), op, kind);                                    \
         else                                                                                                           \
-            ACQUIRE(0, weft__real.lockname(real), op);                                                                 \
+            ACQUIRE(0, weft__real.lockname(real), op, kind);                                                           \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name)
-RWTIMED(pthread_rwlock_timedrdlock, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK,
+RWTIMED(pthread_rwlock_timedrdlock, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK, WEFT_WAIT_RDLOCK,
         (pthread_rwlock_t * o, const struct timespec *ts), (o, ts), weft__rdlock_timed, CLOCK_REALTIME);
-RWTIMED(pthread_rwlock_timedwrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK,
+RWTIMED(pthread_rwlock_timedwrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK, WEFT_WAIT_WRLOCK,
         (pthread_rwlock_t * o, const struct timespec *ts), (o, ts), weft__wrlock_timed, CLOCK_REALTIME);
-RWTIMED(pthread_rwlock_clockrdlock, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK,
+RWTIMED(pthread_rwlock_clockrdlock, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, WEFT_OP_RWLOCK_RDLOCK, WEFT_WAIT_RDLOCK,
         (pthread_rwlock_t * o, clockid_t k, const struct timespec *ts), (o, k, ts), weft__rdlock_timed, k);
-RWTIMED(pthread_rwlock_clockwrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK,
+RWTIMED(pthread_rwlock_clockwrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK, WEFT_WAIT_WRLOCK,
         (pthread_rwlock_t * o, clockid_t k, const struct timespec *ts), (o, k, ts), weft__wrlock_timed, k);
 
 WEFT_HIDDEN int weft__rwlock_unlock(pthread_rwlock_t *o) {
@@ -302,6 +315,7 @@ WEFT_HIDDEN int weft__rwlock_unlock(pthread_rwlock_t *o) {
     weft__order(t, o);
     int r = PLAYED ? 0 : weft__real.pthread_rwlock_unlock(real);
     r = outcome(t, common, WEFT_OP_RWLOCK_UNLOCK, r);
+    if (r == 0) RELEASES(t, o);
     LEAVE(r);
 }
 WEFT_WRAP(pthread_rwlock_unlock, weft__rwlock_unlock);
@@ -313,6 +327,7 @@ WEFT_HIDDEN int weft__barrier_wait(pthread_barrier_t *o) {
     REAL(o);
     int r = 0;
     weft__order(t, o); /* came */
+    WAITS(WEFT_WAIT_BARRIER, o, NULL);
     weft__tick(t);
     if (RECORD) {
         uint64_t round = 0;
@@ -336,11 +351,13 @@ WEFT_WRAP(pthread_barrier_wait, weft__barrier_wait);
 /* ---- spinlocks */
 
 WEFT_HIDDEN int weft__spin_lock(pthread_spinlock_t *lock) {
+    WAITS(WEFT_WAIT_SPIN, (const void *)lock, NULL);
     ENTER(weft__real.pthread_spin_lock(lock));
     const void *o = (const void *)lock;
     REAL(lock);
     int r;
-    ACQUIRE(weft__real.pthread_spin_trylock(real), RECORD ? weft__spin_block(t, real) : weft__real.pthread_spin_lock(real), WEFT_OP_SPIN_LOCK);
+    ACQUIRE(weft__real.pthread_spin_trylock(real), RECORD ? weft__spin_block(t, real) : weft__real.pthread_spin_lock(real), WEFT_OP_SPIN_LOCK,
+            WEFT_WAIT_SPIN);
     LEAVE(r);
 }
 WEFT_WRAP(pthread_spin_lock, weft__spin_lock);
@@ -355,6 +372,7 @@ WEFT_HIDDEN int weft__spin_trylock(pthread_spinlock_t *lock) {
     } else {
         r = (int)weft__input_if(t, WEFT_OP_SPIN_LOCK, 0, 0);
         if (r == 0 && !common) weft__real.pthread_spin_lock(real);
+        if (r == 0) HOLDS(t, WEFT_WAIT_SPIN, (const void *)lock);
     }
     LEAVE(r);
 }
@@ -364,6 +382,7 @@ WEFT_HIDDEN int weft__spin_unlock(pthread_spinlock_t *lock) {
     REAL(lock);
     weft__order(t, (const void *)lock);
     int r = PLAYED ? 0 : weft__real.pthread_spin_unlock(real);
+    RELEASES(t, (const void *)lock);
     LEAVE(r);
 }
 WEFT_WRAP(pthread_spin_unlock, weft__spin_unlock);
@@ -373,6 +392,7 @@ WEFT_WRAP(pthread_spin_unlock, weft__spin_unlock);
 #define ERRNO (*weft__real.__errno_location())
 
 static int sem_wait_any(sem_t *o, int kind, clockid_t clock, const struct timespec *ts) {
+    WAITS(WEFT_WAIT_SEM, o, NULL);
     ENTER(kind == 0   ? weft__real.sem_wait(o)
           : kind == 1 ? weft__real.sem_trywait(o)
           : kind == 2 ? weft__real.sem_timedwait(o, ts)

@@ -259,6 +259,7 @@ int weft__thread_exit(struct weft_thread *t) {
         weft__rec_out(t); /* for good: others take what it owned */
     } else if (!weft__gate_input(t, WEFT_ITEM_EXIT, 0))
         weft__diverged("thread %u ends at tick %lu, which the recording does not have", t->slot, t->tls->clock);
+    if (unlikely(weft__waits)) weft__holds_ended(t);
     t->last_clock = t->tls->clock;
     t->last = (struct weft_pos){t->tls->clock, 0, t->slot, 0};
     weft__gate_end(t);
@@ -296,6 +297,10 @@ static int join_result(struct weft_thread *t, pthread_t p, void **ret, int r, vo
 static int join(pthread_t p, void **ret, int kind, clockid_t clock, const struct timespec *ts) {
     int was, r = 0;
     void *value = NULL;
+    if (unlikely(weft__waits)) {
+        struct weft_thread *whom = weft__thread_of(p);
+        weft__wait_note(WEFT_WAIT_JOIN, (void *)(uintptr_t)(whom ? whom->slot : 0), NULL);
+    }
     struct weft_thread *t = weft__enter(&was);
     struct timespec copy;
     if (t && ts) {
@@ -306,6 +311,7 @@ static int join(pthread_t p, void **ret, int kind, clockid_t clock, const struct
     }
 again:
     if (t && kind != 1 && weft__cancel_due(t)) {
+        WAITED(t);
         weft__leave(t, was);
         return 0;
     }
@@ -338,6 +344,7 @@ again:
         t->waiting = 0;
     }
     r = join_result(t, p, ret, r, value);
+    WAITED(t);
     weft__return(t, was);
     return r;
 }

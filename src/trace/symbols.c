@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #if WEFT_HAVE_LIBDW
+#include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #endif
@@ -126,7 +127,13 @@ static struct lines *load_lines(struct weft_symbols *s, Dwfl_Module *mod) {
     return t;
 }
 
-static char *find_line(struct weft_symbols *s, uint64_t addr) {
+/* As a compiler would say it: relative to where the program was started, if it lies below. */
+static const char *short_name(const struct weft_symbols *s, const char *file) {
+    size_t len = strlen(s->t->cwd);
+    return len > 1 && strncmp(file, s->t->cwd, len) == 0 && file[len] == '/' ? file + len + 1 : file;
+}
+
+static const struct row *find_row(struct weft_symbols *s, uint64_t addr) {
     Dwarf_Addr bias;
     Dwfl_Module *mod = s->dwfl ? dwfl_addrmodule(s->dwfl, addr) : NULL;
     if (!mod || !dwfl_module_getdwarf(mod, &bias)) return NULL;
@@ -141,16 +148,76 @@ static char *find_line(struct weft_symbols *s, uint64_t addr) {
     }
     /* Line 0 is code that the compiler made up: the line before says more. */
     while (lo > 0 && !t->rows[lo - 1].end && t->rows[lo - 1].line == 0) lo--;
-    if (lo == 0 || t->rows[lo - 1].end || !t->rows[lo - 1].file) return NULL;
-    const char *file = t->rows[lo - 1].file;
-    /* As a compiler would say it: relative to where the program was started, if it lies below. */
-    size_t len = strlen(s->t->cwd);
-    if (len > 1 && strncmp(file, s->t->cwd, len) == 0 && file[len] == '/') file += len + 1;
+    return lo == 0 || t->rows[lo - 1].end || !t->rows[lo - 1].file ? NULL : &t->rows[lo - 1];
+}
+
+static char *find_line(struct weft_symbols *s, uint64_t addr) {
+    const struct row *r = find_row(s, addr);
     struct weft_strbuf b = {0};
-    weft__strbuf_printf(&b, "%s:%d", file, t->rows[lo - 1].line);
+    if (r) weft__strbuf_printf(&b, "%s:%d", short_name(s, r->file), r->line);
     return b.s;
 }
+
+/* The unit that an address is in; without .debug_aranges, one after the other. */
+static Dwarf_Die *find_unit(Dwfl_Module *mod, uint64_t addr, Dwarf_Addr *bias) {
+    Dwarf_Die *cu = NULL;
+    while ((cu = dwfl_module_nextcu(mod, cu, bias)))
+        if (dwarf_haspc(cu, addr - *bias) == 1) return cu;
+    return NULL;
+}
+
+static void put_source(const struct weft_symbols *s, struct weft_source *out, const char *file, int line) {
+    snprintf(out->place, sizeof out->place, "%s:%d", short_name(s, file), line);
+    out->system = strncmp(file, "/usr/", 5) == 0;
+}
+
+/* A function that was inlined stands in a scope that says where it was called: so the line of the address is the innermost
+ * function's, and the place of each call is a line of the next one. */
+static size_t find_sources(struct weft_symbols *s, uint64_t addr, struct weft_source *out, size_t most) {
+    const struct row *row = find_row(s, addr);
+    Dwfl_Module *mod = row ? dwfl_addrmodule(s->dwfl, addr) : NULL;
+    Dwarf_Addr bias;
+    Dwarf_Die *cu = mod ? find_unit(mod, addr, &bias) : NULL, *innermost = NULL, *scopes = NULL;
+    /* By address they go on where the inlined function was written; by entry, where it was put. */
+    int n = cu && dwarf_getscopes(cu, addr - bias, &innermost) > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
+    const char *file = row ? row->file : NULL;
+    int line = row ? row->line : 0;
+    size_t found = 0;
+    for (int i = 0; i < n && found < most && file; i++) {
+        int tag = dwarf_tag(&scopes[i]);
+        Dwarf_Attribute a;
+        Dwarf_Word value;
+        Dwarf_Files *files;
+        if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+        const char *name = dwarf_formstring(dwarf_attr_integrate(&scopes[i], DW_AT_name, &a));
+        out[found] = (struct weft_source){.function = name ? name : ""};
+        put_source(s, &out[found++], file, line);
+        if (tag == DW_TAG_subprogram) break;
+        file = NULL;
+        if (dwarf_getsrcfiles(cu, &files, NULL) == 0 && dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &a), &value) == 0)
+            file = dwarf_filesrc(files, value, NULL, NULL);
+        if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &a), &value) == 0) line = (int)value;
+    }
+    free(innermost);
+    free(scopes);
+    if (!found && row && most) {
+        out[0] = (struct weft_source){.function = ""};
+        put_source(s, &out[found++], row->file, row->line);
+    }
+    return found;
+}
 #endif
+
+size_t weft__symbols_sources(struct weft_symbols *s, uint64_t addr, struct weft_source *out, size_t most) {
+    size_t n = 0;
+#if WEFT_HAVE_LIBDW
+    n = find_sources(s, addr, out, most);
+#endif
+    if (n || !most) return n;
+    out[0] = (struct weft_source){.function = ""};
+    snprintf(out[0].place, sizeof out[0].place, "%s", weft__symbols_line(s, addr));
+    return 1;
+}
 
 struct weft_symbols *weft__symbols_new(const struct weft_trace *t) {
     struct weft_symbols *s = weft__alloc(sizeof *s);

@@ -240,6 +240,14 @@ void weft__symbols_free(struct weft_symbols *s);
 /* "file.c:12", or "libfoo.so+0x123", or "0x7f..."; lives as long as the symbols. */
 const char *weft__symbols_line(struct weft_symbols *s, uint64_t addr);
 
+/* The functions that the address is in, innermost first: more than one if it is code that was inlined. At least one. */
+struct weft_source {
+    const char *function; /* empty: not known; lives as long as the symbols */
+    char place[512];      /* as weft__symbols_line */
+    bool system;          /* a header of the system's */
+};
+size_t weft__symbols_sources(struct weft_symbols *s, uint64_t addr, struct weft_source *out, size_t most);
+
 /* ---- dump.c, vectors.c ---- */
 int weft__trace_dump(struct weft_trace *t, FILE *out, struct weft_err *err) WEFT_MUST;
 int weft__trace_vectors(struct weft_trace *t, FILE *out, struct weft_err *err) WEFT_MUST;

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What people want to know of a process that is stuck: which threads wait for each other, what each of them waits for, who has
+ * it and since where, and its stack.
+ *
+ * A thread waits for a thread if that has locked what it wants, is to end, or runs the routine of a pthread_once. A cycle of
+ * these is a deadlock, and is named; each thread is in one at most, as it waits for one thing, unless several read. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES 64
+
+struct view {
+    struct weft_trace *t;
+    struct weft_symbols *symbols;
+    struct weft_stacks *stacks;
+    struct weft_thread_view *threads;
+    struct weft_hold *holds;
+    size_t nthreads, nholds;
+};
+
+static const char *const kinds[] = {
+    [WEFT_WAIT_NONE] = "",
+    [WEFT_WAIT_MUTEX] = "mutex",
+    [WEFT_WAIT_RDLOCK] = "read-write lock",
+    [WEFT_WAIT_WRLOCK] = "read-write lock",
+    [WEFT_WAIT_SPIN] = "spinlock",
+    [WEFT_WAIT_COND] = "condition variable",
+    [WEFT_WAIT_BARRIER] = "barrier",
+    [WEFT_WAIT_SEM] = "semaphore",
+    [WEFT_WAIT_JOIN] = "",
+    [WEFT_WAIT_ONCE] = "pthread_once",
+};
+
+#define INLINED 16
+
+/* The program's own line: what std::mutex does in a header tells nobody anything. */
+static void put_place(const struct view *v, struct weft_strbuf *b, uint64_t addr) {
+    struct weft_source s[INLINED];
+    size_t n = weft__symbols_sources(v->symbols, addr, s, INLINED), i = 0;
+    while (i < n && s[i].system) i++;
+    weft__strbuf_printf(b, " at %s", s[i < n ? i : 0].place);
+}
+
+static void put_object(const struct view *v, struct weft_strbuf *b, uint32_t kind, uint64_t object) {
+    uint64_t offset;
+    const char *name = weft__stacks_object(v->stacks, object, &offset);
+    weft__strbuf_printf(b, "%s ", kinds[kind]);
+    if (!name)
+        weft__strbuf_printf(b, "0x%llx", (unsigned long long)object);
+    else if (offset)
+        weft__strbuf_printf(b, "%s+%llu", name, (unsigned long long)offset);
+    else
+        weft__strbuf_puts(b, name);
+}
+
+static const struct weft_thread_view *thread(const struct view *v, uint64_t slot) {
+    for (size_t i = 0; i < v->nthreads; i++)
+        if (v->threads[i].slot == slot) return &v->threads[i];
+    return NULL;
+}
+
+/* The hold keeps the thread from what it waits for. */
+static bool blocks(const struct weft_wait *w, const struct weft_hold *h) {
+    if (h->object != w->object) return false;
+    switch (w->kind) {
+    case WEFT_WAIT_MUTEX:
+    case WEFT_WAIT_SPIN:
+    case WEFT_WAIT_ONCE: return h->kind == w->kind;
+    case WEFT_WAIT_RDLOCK: return h->kind == WEFT_WAIT_WRLOCK;
+    case WEFT_WAIT_WRLOCK: return h->kind == WEFT_WAIT_WRLOCK || h->kind == WEFT_WAIT_RDLOCK;
+    default: return false;
+    }
+}
+
+/* ---- cycles ---- */
+
+struct path {
+    const struct weft_thread_view **at;
+    size_t n;
+    bool *done; /* by index: all that it leads to is known */
+};
+
+/* Of the threads from that one on; it begins with the lowest number, however it was found. */
+static void name_cycle(const struct view *v, const struct path *p, size_t from) {
+    struct weft_strbuf b = {0};
+    size_t n = p->n - from, first = 0;
+    for (size_t i = 1; i < n; i++)
+        if (p->at[from + i]->slot < p->at[from + first]->slot) first = i;
+    weft__strbuf_printf(&b, "deadlock: thread %u", p->at[from + first]->slot);
+    for (size_t i = 0; i < n; i++) {
+        const struct weft_wait *w = &p->at[from + (first + i) % n]->wait;
+        weft__strbuf_puts(&b, " waits for ");
+        if (w->kind == WEFT_WAIT_JOIN)
+            weft__strbuf_puts(&b, "the end of ");
+        else {
+            put_object(v, &b, w->kind, w->object);
+            weft__strbuf_puts(&b, w->kind == WEFT_WAIT_ONCE ? ", run by " : ", locked by ");
+        }
+        weft__strbuf_printf(&b, "thread %u%s", p->at[from + (first + i + 1) % n]->slot, i + 1 < n ? ", which" : "");
+    }
+    weft__warn("%s", b.s);
+    weft__strbuf_fini(&b);
+}
+
+static void follow(const struct view *v, struct path *p, const struct weft_thread_view *x, size_t *cycles) {
+    for (size_t i = 0; i < p->n; i++)
+        if (p->at[i] == x) {
+            name_cycle(v, p, i);
+            ++*cycles;
+            return;
+        }
+    if (p->done[x - v->threads]) return;
+    p->at[p->n++] = x;
+    if (x->wait.kind == WEFT_WAIT_JOIN && thread(v, x->wait.object)) follow(v, p, thread(v, x->wait.object), cycles);
+    for (size_t i = 0; i < v->nholds; i++)
+        if (blocks(&x->wait, &v->holds[i]) && v->holds[i].holder == WEFT_HOLDER_HERE && thread(v, v->holds[i].slot))
+            follow(v, p, thread(v, v->holds[i].slot), cycles);
+    p->n--;
+    p->done[x - v->threads] = true;
+}
+
+static size_t find_cycles(const struct view *v) {
+    size_t cycles = 0;
+    struct path p = {.at = weft__alloc((v->nthreads + 1) * sizeof *p.at), .done = weft__alloc(v->nthreads + 1)};
+    for (size_t i = 0; i < v->nthreads; i++) follow(v, &p, &v->threads[i], &cycles);
+    free(p.at);
+    free(p.done);
+    return cycles;
+}
+
+/* ---- each thread ---- */
+
+/* Who has it: ", which thread 3 has locked at a.c:12". */
+static void put_holders(const struct view *v, struct weft_strbuf *b, const struct weft_wait *w) {
+    size_t n = 0;
+    for (size_t i = 0; i < v->nholds; i++) {
+        const struct weft_hold *h = &v->holds[i];
+        if (!blocks(w, h)) continue;
+        weft__strbuf_printf(b, "%s thread %u", n++ ? ", and" : w->kind == WEFT_WAIT_ONCE ? ", run by" : ", locked by", h->slot);
+        if (h->holder == WEFT_HOLDER_ENDED) weft__strbuf_puts(b, ", which has ended,");
+        if (h->holder == WEFT_HOLDER_PARENT) weft__strbuf_puts(b, " of the process that this one was forked from,");
+        if (h->kind != WEFT_WAIT_ONCE) /* that was called by the runtime; its stack tells more */
+            put_place(v, b, h->site - 1);
+    }
+    if (n == 0 && w->kind != WEFT_WAIT_ONCE && blocks(w, &(struct weft_hold){.object = w->object, .kind = w->kind == WEFT_WAIT_RDLOCK ? WEFT_WAIT_WRLOCK : w->kind}))
+        weft__strbuf_puts(b, ", which is free");
+}
+
+static bool is_runtime(const struct weft_frame_view *f) { return strncmp(f->module, "libweft-rt.so", 13) == 0; }
+
+static bool is_system(const struct weft_frame_view *f) {
+    return strncmp(f->module, "libc.so", 7) == 0 || strncmp(f->module, "libstdc++.so", 12) == 0 || strcmp(f->function, "_start") == 0;
+}
+
+/* With what was inlined into it, but for headers of the system's: those are many. */
+static void put_frame(const struct view *v, struct weft_strbuf *b, const struct weft_frame_view *f) {
+    struct weft_source s[INLINED];
+    size_t n = weft__symbols_sources(v->symbols, f->pc, s, INLINED);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = *s[i].function ? s[i].function : *f->function ? f->function : "?";
+        if (!s[i].system || i + 1 == n) weft__strbuf_printf(b, "\n    %s at %s", name, s[i].place);
+    }
+}
+
+/* What a thread does that waits for nothing of the runtime's: a system call, by the wrapper that the program called or the
+ * function of libc that it is in; or it runs. */
+static void put_activity(struct weft_strbuf *b, const struct weft_frame_view *f, size_t n, size_t first) {
+    static const char wrapper[] = "weft__w_";
+    for (size_t i = 0; i < first; i++)
+        if (strncmp(f[i].function, wrapper, sizeof wrapper - 1) == 0) {
+            weft__strbuf_printf(b, "is in %s", f[i].function + sizeof wrapper - 1);
+            return;
+        }
+    if (first < n && strncmp(f[first].module, "libc.so", 7) == 0 && *f[first].function)
+        weft__strbuf_printf(b, "is in %s", f[first].function);
+    else
+        weft__strbuf_puts(b, "runs");
+}
+
+/* What it waits for, and its stack, a line each. */
+static void put_thread(const struct view *v, struct weft_strbuf *b, const struct weft_thread_view *x) {
+    struct weft_frame_view f[FRAMES];
+    const struct weft_wait *w = &x->wait;
+    size_t n = weft__stacks_read(v->stacks, x->tid, f, FRAMES), first = 0;
+    while (first < n && is_runtime(&f[first])) first++;
+    switch (w->kind) {
+    case WEFT_WAIT_NONE: put_activity(b, f, n, first); break;
+    case WEFT_WAIT_JOIN:
+        weft__strbuf_printf(b, "waits for the end of thread %llu", (unsigned long long)w->object);
+        break;
+    case WEFT_WAIT_COND:
+        weft__strbuf_puts(b, "waits for a signal of ");
+        put_object(v, b, w->kind, w->object);
+        weft__strbuf_puts(b, " (");
+        put_object(v, b, WEFT_WAIT_MUTEX, w->with);
+        put_holders(v, b, &(struct weft_wait){.kind = WEFT_WAIT_MUTEX, .object = w->with});
+        weft__strbuf_puts(b, ")");
+        break;
+    default:
+        weft__strbuf_puts(b, "waits for ");
+        put_object(v, b, w->kind, w->object);
+        put_holders(v, b, w);
+    }
+    if (first == n && w->kind) {
+        weft__strbuf_puts(b, "\n   ");
+        put_place(v, b, w->site - 1);
+    }
+    /* What libc and the runtime do to start a thread or main is of no interest. */
+    while (n > first && (is_runtime(&f[n - 1]) || is_system(&f[n - 1]))) n--;
+    for (size_t i = first; i < n; i++)
+        if (!is_runtime(&f[i])) put_frame(v, b, &f[i]);
+}
+
+#define NAMED 8 /* of the threads that are all the same */
+
+/* Threads of which the same is to be said are told together. */
+static void tell_threads(const struct view *v) {
+    struct weft_strbuf *text = weft__alloc((v->nthreads + 1) * sizeof *text);
+    for (size_t i = 0; i < v->nthreads; i++) put_thread(v, &text[i], &v->threads[i]);
+    for (size_t i = 0; i < v->nthreads; i++) {
+        struct weft_strbuf same = {0};
+        size_t n = 0;
+        if (!text[i].s) continue;
+        for (size_t k = i + 1; k < v->nthreads; k++) {
+            if (!text[k].s || strcmp(text[k].s, text[i].s) != 0) continue;
+            if (n++ < NAMED) weft__strbuf_printf(&same, "%s %u", n > 1 ? "," : "", v->threads[k].slot);
+            weft__strbuf_fini(&text[k]);
+        }
+        char *save, *line = strtok_r(text[i].s, "\n", &save);
+        weft__warn("thread %u %s", v->threads[i].slot, line);
+        while ((line = strtok_r(NULL, "\n", &save))) weft__warn("%s", line);
+        if (n > NAMED) weft__strbuf_printf(&same, " ... (%zu in all)", n + 1);
+        if (n) weft__warn("    and so %s thread%s%s", n == 1 ? "does" : "do", n == 1 ? "" : "s", same.s);
+        weft__strbuf_fini(&same);
+        weft__strbuf_fini(&text[i]);
+    }
+    free(text);
+}
+
+void weft__stuck_tell(struct weft_trace *t, const struct weft_control *c, pid_t pid) {
+    struct weft_err err;
+    struct view v = {.t = t};
+    if (weft__modules_read(t, &err) < 0) return;
+    v.symbols = weft__symbols_new(t);
+    v.stacks = weft__stacks_open(pid);
+    v.nthreads = weft__threads_read(pid, &c->threads, &v.threads);
+    v.nholds = weft__holds_read(pid, &c->threads, &v.holds);
+    weft__warn("%s: this is where it was stuck:", t->dir);
+    find_cycles(&v);
+    tell_threads(&v);
+    free(v.threads);
+    free(v.holds);
+    weft__stacks_close(v.stacks);
+    weft__symbols_free(v.symbols);
+}

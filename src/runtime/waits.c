@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Replay of a run that was stuck: what each thread waits for, and who has it. The wrappers tell (sync.c, thread.c, cancel.c), but
+ * only in such a replay; nothing is kept while a program is recorded. When all threads stand where they stood, the launcher is
+ * asked to look (weft__tell_stuck), and reads it from here. */
+#include "runtime.h"
+#include "sys.h"
+
+int weft__waits;
+
+static int lock;
+static struct weft_hold *holds;
+static uint64_t nholds, room;
+
+void weft__waits_open(struct weft_control *c) {
+    weft__waits = c->mode == WEFT_REPLAY && c->options & WEFT_OPT_WAITS;
+    c->threads = (struct weft_threads){
+        .slots = (uint64_t)(uintptr_t)&weft__slots,
+        .table = (uint64_t)(uintptr_t)weft__threads,
+        .holds = (uint64_t)(uintptr_t)&holds,
+        .nholds = (uint64_t)(uintptr_t)&nholds,
+        .alive = offsetof(struct weft_thread, alive),
+        .tid = offsetof(struct weft_thread, tid),
+        .tls = offsetof(struct weft_thread, tls),
+        .wait = offsetof(struct weft_thread, wait),
+    };
+}
+
+/* Where the program called the wrapper. */
+static uint64_t site(const struct weft_thread *t) { return *(uint64_t *)(uintptr_t)t->tls->saved[0]; }
+
+void weft__wait_note(uint32_t kind, const void *object, const void *with) {
+    struct weft_thread *t = weft__active();
+    if (t) t->wait = (struct weft_wait){kind, 0, (uint64_t)(uintptr_t)object, (uint64_t)(uintptr_t)with, site(t)};
+}
+
+void weft__hold_note(struct weft_thread *t, uint32_t kind, const void *object) {
+    weft__lock(&lock);
+    if (nholds == room) {
+        uint64_t more = room ? 2 * room : 1024;
+        struct weft_hold *n = weft__rt_map(more * sizeof *n);
+        weft__copy(n, holds, nholds * sizeof *n);
+        if (holds) weft__raw(SYS_munmap, holds, room * sizeof *n);
+        holds = n;
+        room = more;
+    }
+    holds[nholds++] = (struct weft_hold){(uint64_t)(uintptr_t)object, t->slot, kind, site(t), WEFT_HOLDER_HERE, 0};
+    weft__unlock(&lock);
+}
+
+/* The thread's last hold of it, or anybody's: one may unlock what another has locked. */
+void weft__release_note(struct weft_thread *t, const void *object) {
+    uint64_t found = UINT64_MAX;
+    weft__lock(&lock);
+    for (uint64_t i = nholds; i-- > 0;) {
+        if (holds[i].object != (uint64_t)(uintptr_t)object) continue;
+        found = i;
+        if (holds[i].slot == t->slot && holds[i].holder == WEFT_HOLDER_HERE) break;
+    }
+    if (found != UINT64_MAX) {
+        nholds--;
+        for (uint64_t i = found; i < nholds; i++) holds[i] = holds[i + 1];
+    }
+    weft__unlock(&lock);
+}
+
+static void mark(uint32_t slot, int others, uint32_t holder) {
+    for (uint64_t i = 0; i < nholds; i++)
+        if ((holds[i].slot == slot) != others && holds[i].holder == WEFT_HOLDER_HERE) holds[i].holder = holder;
+}
+
+void weft__holds_ended(struct weft_thread *t) {
+    weft__lock(&lock);
+    mark(t->slot, 0, WEFT_HOLDER_ENDED);
+    weft__unlock(&lock);
+}
+
+void weft__holds_forked(struct weft_thread *t) {
+    lock = 0;
+    mark(t->slot, 1, WEFT_HOLDER_PARENT);
+}
