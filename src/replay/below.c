@@ -4,7 +4,8 @@
  *
  * And whether anything happens there: a run is stuck if nothing does for a while. Something has happened if a process came or
  * went, if anything was logged, or if they used the processor: more than a hundredth of a core, since a thread that waits for
- * a lock while there are handlers for signals looks for those now and then. */
+ * a lock while there are handlers for signals looks for those now and then. And it will if a thread could run: others may have
+ * the cores. */
 #include "replay/replay.h"
 
 #include <ctype.h>
@@ -97,15 +98,17 @@ static uint64_t now_us(void) {
     return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
-/* What is there, and what it has used, in ticks. */
-static uint64_t census(uint64_t *ticks) {
+/* What is there, and what it has used, in ticks; *runs: a thread could. */
+static uint64_t census(uint64_t *ticks, bool *runs) {
     struct process *list;
     size_t n = find(&list);
     uint64_t sum = n;
     *ticks = 0;
+    *runs = false;
     for (size_t i = 0; i < n; i++) {
         sum += (uint64_t)list[i].pid * 0x9e3779b97f4a7c15ull; /* in any order */
         *ticks += list[i].ticks;
+        *runs = *runs || !weft__threads_all(list[i].pid, "SDTtZXIPKW");
     }
     free(list);
     return sum;
@@ -113,8 +116,9 @@ static uint64_t census(uint64_t *ticks) {
 
 static bool busy(struct weft_watch *w, void *ctx, uint64_t now) {
     uint64_t ticks, allowed = (now - w->since) / 100 * (uint64_t)sysconf(_SC_CLK_TCK) / 1000000;
-    uint64_t who = census(&ticks), log = w->activity ? w->activity(ctx) : 0;
-    bool yes = who != w->who || log != w->log || ticks > w->ticks + (allowed ? allowed : 1) || ticks < w->ticks;
+    bool runs;
+    uint64_t who = census(&ticks, &runs), log = w->activity ? w->activity(ctx) : 0;
+    bool yes = runs || who != w->who || log != w->log || ticks > w->ticks + (allowed ? allowed : 1) || ticks < w->ticks;
     if (!yes) return false;
     w->since = now;
     w->who = who;

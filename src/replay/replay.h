@@ -66,6 +66,7 @@ struct weft_thread_view {
 size_t weft__threads_read(pid_t pid, const struct weft_threads *w, struct weft_thread_view **out);
 /* What threads hold, and those that ended have held; with WEFT_OPT_WAITS. */
 size_t weft__holds_read(pid_t pid, const struct weft_threads *w, struct weft_hold **out);
+bool weft__threads_all(pid_t pid, const char *states); /* all threads of any process are in one of these, as in /proc */
 void weft__threads_stop(pid_t pid); /* SIGSTOP, and until they stand */
 
 /* ---- stack.c ---- */

@@ -53,7 +53,7 @@ size_t weft__holds_read(pid_t pid, const struct weft_threads *w, struct weft_hol
     return n;
 }
 
-static bool all_stopped(pid_t pid) {
+bool weft__threads_all(pid_t pid, const char *states) {
     char path[64];
     bool yes = true;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
@@ -67,7 +67,7 @@ static bool all_stopped(pid_t pid) {
         weft__strbuf_printf(&stat, "%s/%s/stat", path, e->d_name);
         if (weft__file_read(stat.s, 4096, &text, &len, &err) == 0) {
             const char *p = strrchr(text, ')');
-            yes = !p || p[1] != ' ' || strchr("TtZX", p[2]);
+            yes = !p || p[1] != ' ' || strchr(states, p[2]);
         }
         free(text);
         weft__strbuf_fini(&stat);
@@ -79,5 +79,5 @@ static bool all_stopped(pid_t pid) {
 void weft__threads_stop(pid_t pid) {
     kill(pid, SIGSTOP);
     /* One that is deep in the kernel may take its time; its clock does not move meanwhile. */
-    for (int ms = 0; ms < 1000 && !all_stopped(pid); ms++) nanosleep(&(struct timespec){0, 1000000}, NULL);
+    for (int ms = 0; ms < 1000 && !weft__threads_all(pid, "TtZX"); ms++) nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
