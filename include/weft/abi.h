@@ -181,6 +181,7 @@ struct weft_threads {
     uint64_t table;  /* address of pointers, by slot; NULL: none */
     uint64_t holds;  /* address of a pointer to struct weft_hold[], and */
     uint64_t nholds; /* of a u64: how many; none without WEFT_OPT_WAITS */
+    uint64_t signals, nsignals; /* the same: who has signalled a condition variable or posted a semaphore, each once; object 0: no entry */
     uint32_t alive, tid, tls, wait; /* offsets in what the table points to: int, int, struct weft_tls *, struct weft_wait */
 };
 enum weft_wait_kind {

@@ -16,8 +16,8 @@ struct view {
     struct weft_symbols *symbols;
     struct weft_stacks *stacks;
     struct weft_thread_view *threads;
-    struct weft_hold *holds;
-    size_t nthreads, nholds;
+    struct weft_hold *holds, *signals;
+    size_t nthreads, nholds, nsignals;
 };
 
 static const char *const kinds[] = {
@@ -148,6 +148,28 @@ static void put_holders(const struct view *v, struct weft_strbuf *b, const struc
         weft__strbuf_puts(b, ", which is free");
 }
 
+static int by_slot(const void *a, const void *b) {
+    const struct weft_hold *x = a, *y = b;
+    if (x->slot != y->slot) return x->slot < y->slot ? -1 : 1;
+    return x->site < y->site ? -1 : x->site > y->site;
+}
+
+/* Who has signalled it, whenever that was: a wake-up that was lost is among these. */
+#define SIGNALLED 3
+static void put_signals(const struct view *v, struct weft_strbuf *b, const struct weft_wait *w) {
+    const char *verb = w->kind == WEFT_WAIT_SEM ? "posted" : "signalled";
+    size_t n = 0;
+    for (size_t i = 0; i < v->nsignals; i++) {
+        const struct weft_hold *h = &v->signals[i];
+        if (h->object != w->object || h->kind != w->kind || n++ >= SIGNALLED) continue;
+        weft__strbuf_printf(b, "%s thread %u", n == 1 ? ", which" : " and", h->slot);
+        if (n == 1) weft__strbuf_printf(b, " has %s", verb);
+        put_place(v, b, h->site - 1);
+    }
+    if (n > SIGNALLED) weft__strbuf_puts(b, " and others");
+    if (!n) weft__strbuf_printf(b, ", which nobody has %s", verb);
+}
+
 static bool is_runtime(const struct weft_frame_view *f) { return strncmp(f->module, "libweft-rt.so", 13) == 0; }
 
 static bool is_system(const struct weft_frame_view *f) {
@@ -193,6 +215,7 @@ static void put_thread(const struct view *v, struct weft_strbuf *b, const struct
     case WEFT_WAIT_COND:
         weft__strbuf_puts(b, "waits for a signal of ");
         put_object(v, b, w->kind, w->object);
+        put_signals(v, b, w);
         weft__strbuf_puts(b, " (");
         put_object(v, b, WEFT_WAIT_MUTEX, w->with);
         put_holders(v, b, &(struct weft_wait){.kind = WEFT_WAIT_MUTEX, .object = w->with});
@@ -202,6 +225,7 @@ static void put_thread(const struct view *v, struct weft_strbuf *b, const struct
         weft__strbuf_puts(b, "waits for ");
         put_object(v, b, w->kind, w->object);
         put_holders(v, b, w);
+        if (w->kind == WEFT_WAIT_SEM) put_signals(v, b, w);
     }
     if (first == n && w->kind) {
         weft__strbuf_puts(b, "\n   ");
@@ -246,12 +270,15 @@ void weft__stuck_tell(struct weft_trace *t, const struct weft_control *c, pid_t 
     v.symbols = weft__symbols_new(t);
     v.stacks = weft__stacks_open(pid);
     v.nthreads = weft__threads_read(pid, &c->threads, &v.threads);
-    v.nholds = weft__holds_read(pid, &c->threads, &v.holds);
+    v.nholds = weft__holds_read(pid, c->threads.holds, c->threads.nholds, &v.holds);
+    v.nsignals = weft__holds_read(pid, c->threads.signals, c->threads.nsignals, &v.signals);
+    if (v.nsignals) qsort(v.signals, v.nsignals, sizeof *v.signals, by_slot);
     weft__warn("%s: this is where it was stuck:", t->dir);
     find_cycles(&v);
     tell_threads(&v);
     free(v.threads);
     free(v.holds);
+    free(v.signals);
     weft__stacks_close(v.stacks);
     weft__symbols_free(v.symbols);
 }

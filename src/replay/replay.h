@@ -64,8 +64,8 @@ struct weft_thread_view {
 };
 /* The living threads of a process, which had better stand still; *out is new memory. */
 size_t weft__threads_read(pid_t pid, const struct weft_threads *w, struct weft_thread_view **out);
-/* What threads hold, and those that ended have held; with WEFT_OPT_WAITS. */
-size_t weft__holds_read(pid_t pid, const struct weft_threads *w, struct weft_hold **out);
+/* One of the two lists of struct weft_threads; *out is new memory. */
+size_t weft__holds_read(pid_t pid, uint64_t list, uint64_t count, struct weft_hold **out);
 bool weft__threads_all(pid_t pid, const char *states); /* all threads of any process are in one of these, as in /proc */
 void weft__threads_stop(pid_t pid); /* SIGSTOP, and until they stand */
 

@@ -38,13 +38,13 @@ size_t weft__threads_read(pid_t pid, const struct weft_threads *w, struct weft_t
     return n;
 }
 
-size_t weft__holds_read(pid_t pid, const struct weft_threads *w, struct weft_hold **out) {
+size_t weft__holds_read(pid_t pid, uint64_t list, uint64_t count, struct weft_hold **out) {
     char path[64];
     uint64_t at = 0, n = 0;
     *out = NULL;
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
     int mem = open(path, O_RDONLY | O_CLOEXEC);
-    if (mem >= 0 && peek(mem, w->holds, &at, sizeof at) && peek(mem, w->nholds, &n, sizeof n) && n && n < 1u << 24) {
+    if (mem >= 0 && peek(mem, list, &at, sizeof at) && peek(mem, count, &n, sizeof n) && n && n < 1u << 26) {
         *out = weft__alloc(n * sizeof **out);
         if (!peek(mem, at, *out, n * sizeof **out)) n = 0;
     } else

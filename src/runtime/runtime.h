@@ -272,6 +272,7 @@ void weft__waits_open(struct weft_control *c);
 void weft__wait_note(uint32_t kind, const void *object, const void *with);
 void weft__hold_note(struct weft_thread *t, uint32_t kind, const void *object);
 void weft__release_note(struct weft_thread *t, const void *object);
+void weft__signal_note(struct weft_thread *t, uint32_t kind, const void *object);
 void weft__holds_ended(struct weft_thread *t);
 void weft__holds_forked(struct weft_thread *t);
 void weft__tell_stuck(void); /* exec.c */
@@ -287,6 +288,10 @@ void weft__tell_stuck(void); /* exec.c */
 #define RELEASES(t, object)                                                                                            \
     do {                                                                                                               \
         if (unlikely(weft__waits)) weft__release_note(t, object);                                                      \
+    } while (0)
+#define SIGNALS(t, kind, object)                                                                                       \
+    do {                                                                                                               \
+        if (unlikely(weft__waits)) weft__signal_note(t, kind, object);                                                 \
     } while (0)
 #define WAITED(t) ((t)->wait.kind = WEFT_WAIT_NONE)
 

@@ -234,6 +234,7 @@ WEFT_WRAP(pthread_cond_clockwait, weft__cond_clockwait);
         ENTER(weft__real.name(c));                                                                                     \
         REAL(c);                                                                                                       \
         int r = RECORD ? weft__cond_wake(t, real, n) : 0;                                                                \
+        SIGNALS(t, WEFT_WAIT_COND, c);                                                                                 \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name)
@@ -447,6 +448,7 @@ WEFT_HIDDEN int weft__sem_post(sem_t *o) {
     REAL(o);
     weft__order(t, o);
     int r = PLAYED ? 0 : weft__real.sem_post(real);
+    SIGNALS(t, WEFT_WAIT_SEM, o);
     LEAVE(r);
 }
 WEFT_WRAP(sem_post, weft__sem_post);

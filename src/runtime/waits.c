@@ -10,6 +10,8 @@ int weft__waits;
 static int lock;
 static struct weft_hold *holds;
 static uint64_t nholds, room;
+static struct weft_hold *signals; /* open addressing */
+static uint64_t nsignals, used;
 
 void weft__waits_open(struct weft_control *c) {
     weft__waits = c->mode == WEFT_REPLAY && c->options & WEFT_OPT_WAITS;
@@ -18,6 +20,8 @@ void weft__waits_open(struct weft_control *c) {
         .table = (uint64_t)(uintptr_t)weft__threads,
         .holds = (uint64_t)(uintptr_t)&holds,
         .nholds = (uint64_t)(uintptr_t)&nholds,
+        .signals = (uint64_t)(uintptr_t)&signals,
+        .nsignals = (uint64_t)(uintptr_t)&nsignals,
         .alive = offsetof(struct weft_thread, alive),
         .tid = offsetof(struct weft_thread, tid),
         .tls = offsetof(struct weft_thread, tls),
@@ -60,6 +64,33 @@ void weft__release_note(struct weft_thread *t, const void *object) {
         nholds--;
         for (uint64_t i = found; i < nholds; i++) holds[i] = holds[i + 1];
     }
+    weft__unlock(&lock);
+}
+
+static struct weft_hold *place(struct weft_hold *table, uint64_t n, const struct weft_hold *h) {
+    uint64_t i = (h->object ^ h->site << 20 ^ (uint64_t)h->slot << 44) * 0x9e3779b97f4a7c15ull >> 32;
+    for (;; i++) {
+        struct weft_hold *p = &table[i & (n - 1)];
+        if (!p->object || (p->object == h->object && p->slot == h->slot && p->site == h->site)) return p;
+    }
+}
+
+/* Who has done it, and where; in no order, as the recording has none either. */
+void weft__signal_note(struct weft_thread *t, uint32_t kind, const void *object) {
+    struct weft_hold h = {(uint64_t)(uintptr_t)object, t->slot, kind, site(t), WEFT_HOLDER_HERE, 0};
+    weft__lock(&lock);
+    if (used * 2 >= nsignals) {
+        uint64_t more = nsignals ? 2 * nsignals : 1024;
+        struct weft_hold *n = weft__rt_map(more * sizeof *n);
+        for (uint64_t i = 0; i < nsignals; i++)
+            if (signals[i].object) *place(n, more, &signals[i]) = signals[i];
+        if (signals) weft__raw(SYS_munmap, signals, nsignals * sizeof *n);
+        signals = n;
+        nsignals = more;
+    }
+    struct weft_hold *p = place(signals, nsignals, &h);
+    used += !p->object;
+    *p = h;
     weft__unlock(&lock);
 }
 

@@ -103,7 +103,7 @@ int main(int argc, char **argv) {
     if (strcmp(how, "three") == 0) start(0, locks, ab), start(1, locks, bc), start(2, locks, ca);
     if (strcmp(how, "upgrade") == 0) start(0, writes, NULL), start(1, writes, NULL);
     if (strcmp(how, "wakeup") == 0) {
-        pthread_cond_signal(&ready);
+        pthread_cond_signal(&ready); /* too early */
         start(0, waits, NULL);
     }
     if (strcmp(how, "join") == 0) start(1, is_joined, NULL), start(0, joins, NULL);
