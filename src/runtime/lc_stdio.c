@@ -2,8 +2,10 @@
 /* The stream functions of stdio.h for bytes: wrappers as lc_streams.c describes. fileno has none: it never waits for the
  * stream's lock, so it must not here; the number it gives changes with freopen only. */
 #include "lc_stdio.h"
+#include <assert.h>
 #include <err.h>
 #include <error.h>
+#include <libintl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -370,3 +372,32 @@ static void complain(int status, int e, const char *file, unsigned line, int loc
 WEFT_API void error(int status, int e, const char *fmt, ...) WITH_VARARGS(complain(status, e, NULL, 0, 0, fmt, ap))
 WEFT_API void error_at_line(int status, int e, const char *file, unsigned line, const char *fmt, ...)
     WITH_VARARGS(complain(status, e, file, line, 1, fmt, ap))
+
+/* ---- assertions: libc's own way to stderr and to abort has locks that replay would give in another order */
+
+static void failed(const char *text, const char *file, unsigned line, const char *function, const char *what) {
+    const char *name = program_invocation_short_name;
+    int o = ordered(), length;
+    if (o) messages(1);
+    text = dgettext("libc", text);
+    if (o) messages(0);
+    fprintf(stderr, text, name, *name ? ": " : "", file, line, function ? function : "", function ? ": " : "", what, &length);
+    fflush(stderr);
+    abort();
+}
+WEFT_API void __assert_fail(const char *what, const char *file, unsigned line, const char *function) {
+    failed("%s%s%s:%u: %s%sAssertion `%s' failed.\n%n", file, line, function, what);
+    __builtin_unreachable();
+}
+WEFT_API void __assert(const char *what, const char *file, int line) {
+    __assert_fail(what, file, (unsigned)line, NULL);
+}
+WEFT_API void __assert_perror_fail(int e, const char *file, unsigned line, const char *function) {
+    char text[1024];
+    int o = ordered();
+    if (o) messages(1);
+    const char *what = strerror_r(e, text, sizeof text);
+    if (o) messages(0);
+    failed("%s%s%s:%u: %s%sUnexpected error: %s.\n%n", file, line, function, what);
+    __builtin_unreachable();
+}
