@@ -39,9 +39,13 @@
         return r;                                                                                                      \
     } while (0)
 #define RECORD (weft__mode == WEFT_RECORD)
+/* The real operations of record and replay are different functions of libc, or none: an object that is not there must be
+ * missed at one place. */
+static inline void touch(const volatile void *o) { (void)*(const volatile char *)o; }
 /* `real`: the object, where it is used; common: other processes use it too. */
 #define REAL(o)                                                                                                        \
     int common;                                                                                                        \
+    touch(o);                                                                                                          \
     __typeof__(o) real = weft__shm_real((const void *)(o), &common)
 #define PLAYED (common && !RECORD) /* nothing is done */
 /* The result of an operation that hardly fails: replay has it from doing the same, but not where nothing is done. */
@@ -187,6 +191,7 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
           : kind == 1 ? weft__real.pthread_cond_timedwait(c, o, ts)
                       : weft__real.pthread_cond_clockwait(c, o, clock, ts));
     REAL(o);
+    touch(c);
     int r = 0, shared;
     struct timespec copy;
     if (weft__cancel_due(t)) LEFT(0);
