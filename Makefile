@@ -4,7 +4,7 @@
 #   make demo            set up, build, record a racy program until it fails, replay that run
 #   make test            set up, build, run every test; make test T=e2e/foo runs one
 #   make install         honours prefix (default /usr/local) and DESTDIR
-#   make bench | soak | real | badluck | fuzz | clean
+#   make bench | soak | real | badluck | bugs | fuzz | clean
 BUILD ?= build
 prefix ?= /usr/local
 T ?=
@@ -37,6 +37,8 @@ real: all
 badluck: all
 	@scripts/setup.sh --real
 	@BUILD=$(BUILD) tests/real/badluck.py
+bugs: all
+	@BUILD=$(BUILD) tests/bugs/run.py
 fuzz: all
 	@BUILD=$(BUILD) tests/fuzz/run.sh
 
@@ -46,4 +48,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup demo test bench soak real badluck fuzz install clean
+.PHONY: all setup demo test bench soak real badluck bugs fuzz install clean

@@ -12,7 +12,7 @@ import lit_format
 config.name = "weft"
 config.test_format = lit_format.WeftTest(execute_external=True)
 config.suffixes = [".c", ".cc", ".cpp", ".test", ".ll"]
-config.excludes = ["unit", "analysis", "Inputs", "golden", "fuzz", "real", "lit.cfg.py"]
+config.excludes = ["unit", "analysis", "Inputs", "golden", "fuzz", "real", "bugs", "lit.cfg.py"]
 config.test_source_root = os.path.join(config.weft_source, "tests")
 config.test_exec_root = os.path.join(config.weft_build, "tests", "lit")
 

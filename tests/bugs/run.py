@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How often the programs of this folder fail: natively, and recorded. Every recording that failed is replayed; each replay
+must be identical, or the last status is 1. The table goes to stdout and to BUILD/bugs/table.md.
+
+Each program is built with clang and with weft-cc, and its runs of all ways (WAYS below: add a line for another one) take
+turns. A run fails if it ends as the program's head says under SHOWS; any other end than status 0 is an error. It is
+stuck if for half a second all its threads sleep and none has used the processor, or if it takes --limit seconds; then it
+is killed. `low` marks a way that fails less than half as often as natively, where chance would give so few failures in
+less than one of twenty measurements.
+
+With --catch TRIES, each program is only recorded until it fails, and the one failing recording replayed: that must
+happen within TRIES runs."""
+import argparse
+import math
+import os
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.join(TOP, os.environ.get("BUILD", "build"))
+WORK = os.path.join(BUILD, "bugs")
+WEFT = os.path.join(BUILD, "bin", "weft")
+COMPILERS = {
+    "native": ("clang-19", "clang++-19"),
+    "weft": (os.path.join(BUILD, "bin", "weft-cc"), os.path.join(BUILD, "bin", "weft-c++")),
+}
+FIELDS = "KIND FAILS SHOWS LEAST NATIVE ARGS LARGE".split()
+QUIET = 0.25  # seconds; a run that does nothing for twice that is stuck
+
+
+class Way:
+    """A way to run a program: a column of the table."""
+
+    def __init__(self, name, build, command):
+        self.name, self.build, self.command = name, build, command
+
+    def records(self):
+        return self.command is not None
+
+
+WAYS = [
+    Way("native", "native", None),
+    Way("recorded", "weft", [WEFT, "record"]),
+]
+
+
+class Wrong(Exception):
+    pass
+
+
+class Bug:
+    def __init__(self, source):
+        self.source = source
+        self.name = os.path.splitext(os.path.basename(source))[0]
+        with open(source, encoding="utf-8") as f:
+            head = f.read()
+        self.said = dict(re.findall(r"^// ([A-Z]+): (.*)$", head, re.M))
+        missing = [f for f in FIELDS if f not in self.said]
+        if missing:
+            raise Wrong("%s: its head does not say %s" % (source, ", ".join(missing)))
+        self.shows = self.said["SHOWS"].split(" or ")
+        least = re.fullmatch(r"(\d+|all) threads, (\d+|all) iterations?, (\d+) preemptions?", self.said["LEAST"])
+        if not least or not all(re.fullmatch(r"signal \d+|exit \d+|stuck", s) for s in self.shows):
+            raise Wrong("%s: LEAST or SHOWS is not in the form that README.md says" % source)
+        self.least = least.groups()
+
+    def program(self, build):
+        return os.path.join(WORK, build, self.name)
+
+    def build(self, build):
+        out = self.program(build)
+        os.makedirs(os.path.dirname(out), exist_ok=True)
+        compiler = COMPILERS[build][self.source.endswith(".cpp")]
+        flags = ["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"] + self.said.get("FLAGS", "").split()
+        subprocess.run([compiler] + flags + [self.source, "-o", out], check=True)
+
+
+# ---- one run ---------------------------------------------------------------------------------------------------------
+def descendants(pid):
+    found = []
+    try:
+        for task in os.listdir("/proc/%d/task" % pid):
+            with open("/proc/%d/task/%s/children" % (pid, task)) as f:
+                for child in map(int, f.read().split()):
+                    found += [child] + descendants(child)
+    except OSError:
+        pass
+    return found
+
+
+def activity(pids):
+    """What the threads of these processes have used of the processor; None if one of them could go on."""
+    used = []
+    for pid in pids:
+        try:
+            for task in sorted(os.listdir("/proc/%d/task" % pid)):
+                with open("/proc/%d/task/%s/stat" % (pid, task)) as f:
+                    fields = f.read().rpartition(")")[2].split()
+                if fields[0] == "R":
+                    return None
+                used.append((task, fields[11], fields[12]))
+        except OSError:
+            return None
+    return used
+
+
+def run(command, recorded, limit, out):
+    """Runs it to its end, or until it is stuck. Gives `exit N`, `signal N` or `stuck`. Output is in out.out, out.err."""
+    with open(out + ".out", "wb") as o, open(out + ".err", "wb") as e:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=o, stderr=e, start_new_session=True)
+    handle = os.pidfd_open(process.pid)
+    end, before, stuck = time.monotonic() + limit, None, False
+    try:
+        while not select.select([handle], [], [], QUIET)[0]:
+            theirs = descendants(process.pid) + ([] if recorded else [process.pid])
+            now = activity(theirs) or None  # weft record still has work after the program's end
+            stuck = (now is not None and now == before) or time.monotonic() > end
+            if stuck:
+                for pid in theirs:
+                    os.kill(pid, signal.SIGKILL)
+                break
+            before = now
+        status = process.wait(timeout=limit)
+    finally:
+        os.close(handle)
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if stuck:
+        return "stuck"
+    return ended(status)
+
+
+def ended(status):
+    return "exit %d" % status if status >= 0 else "signal %d" % -status
+
+
+def text(path):
+    with open(path, encoding="utf-8", errors="backslashreplace") as f:
+        return f.read()
+
+
+def theirs(path):
+    """Of stderr what the program wrote: weft's line may come in the middle of one of a program that was cut off."""
+    return re.sub(r"weft: .*\n", "", text(path))
+
+
+def replay(trace, end, times, limit):
+    """Replays a recording. What is not the same, or an empty string."""
+    want = "signal 9" if end == "stuck" else end
+    with open(trace + ".again.out", "wb") as o, open(trace + ".again.err", "wb") as e:
+        command = [WEFT, "replay", trace]
+        again = ended(subprocess.run(command, stdin=subprocess.DEVNULL, stdout=o, stderr=e, timeout=limit).returncode)
+    if again != want:
+        return "%s instead of %s: %s" % (again, want, text(trace + ".again.err"))
+    if text(trace + ".again.out") != text(trace + ".out"):
+        return "stdout differs"
+    if theirs(trace + ".again.err") != theirs(trace + ".err"):
+        return "stderr differs"
+    if times > 1:
+        command = [WEFT, "replay", "--times", str(times - 1), trace]
+        p = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit * times)
+        if ended(p.returncode) != want or b"%d of %d identical" % (times - 1, times - 1) not in p.stdout + p.stderr:
+            return "--times %d: %s: %s" % (times - 1, ended(p.returncode), p.stderr.decode(errors="replace"))
+    return ""
+
+
+# ---- many runs -------------------------------------------------------------------------------------------------------
+class Count:
+    """The runs of a program in one way."""
+
+    def __init__(self):
+        self.runs = self.failed = self.replayed = self.identical = 0
+        self.ends = {}
+
+    def rate(self):
+        return self.failed / self.runs if self.runs else 0.0
+
+
+def say(text):
+    print("bugs: " + text, file=sys.stderr, flush=True)
+
+
+def one(bug, way, count, options, errors):
+    """One run, and the replays if it failed."""
+    trace = os.path.join(WORK, "trace-" + bug.name)
+    shutil.rmtree(trace, ignore_errors=True)
+    command = [bug.program(way.build)] + (bug.said["LARGE"].split() if options.large else [])
+    if way.records():
+        command = way.command + ["-o", trace, "--"] + command
+    end = run(command, way.records(), options.limit, trace)
+    count.runs += 1
+    count.ends[end] = count.ends.get(end, 0) + 1
+    if end == "exit 0":
+        return
+    if end not in bug.shows:
+        errors.append("%s, %s: ended with %s, which is not its failure; see %s.err" % (bug.name, way.name, end, trace))
+        keep(trace, errors)
+        return
+    count.failed += 1
+    if way.records() and count.replayed < options.traces * options.replays:
+        count.replayed += options.replays
+        try:
+            problem = replay(trace, end, options.replays, options.limit)
+        except subprocess.TimeoutExpired:
+            problem = "it does not end"
+        if problem:
+            errors.append("%s: replay: %s" % (bug.name, problem.strip()))
+            keep(trace, errors)
+        else:
+            count.identical += options.replays
+
+
+def keep(trace, errors):
+    """Puts a trace and its output aside, and says where."""
+    for n in range(1, 100):
+        to = "%s.wrong%d" % (trace, n)
+        if not os.path.exists(to) and not os.path.exists(to + ".err"):
+            break
+    for suffix in ("", ".out", ".err", ".again.out", ".again.err"):
+        if os.path.exists(trace + suffix):
+            os.rename(trace + suffix, to + suffix)
+    errors[-1] += " [kept: weft replay %s]" % to
+    say(errors[-1])
+
+
+def below_half(count, native):
+    """Fails less than half as often as natively, and chance would hardly give that."""
+    p = native.rate() / 2
+    if count.rate() >= p:
+        return False
+    few = sum(math.comb(count.runs, k) * p**k * (1 - p) ** (count.runs - k) for k in range(count.failed + 1))
+    return few < 0.05
+
+
+def table(rows, ways):
+    head = ["bug", "shows", "least"] + ["%s failed" % w.name for w in ways] + ["%s/native" % w.name for w in ways[1:]]
+    lines = ["| " + " | ".join(head + ["replays"]) + " |", "|" + " --- |" * (len(head) + 1)]
+    for bug, counts in rows:
+        native = counts["native"]
+        cells = [bug.name, bug.said["SHOWS"], "/".join(bug.least)]
+        cells += ["%d of %d" % (counts[w.name].failed, counts[w.name].runs) for w in ways]
+        for w in ways[1:]:
+            ratio = "%.2f" % (counts[w.name].rate() / native.rate()) if native.failed else "-"
+            cells.append(ratio + (" low" if below_half(counts[w.name], native) else ""))
+        cells.append("%d of %d" % tuple(sum(getattr(c, f) for c in counts.values()) for f in ("identical", "replayed")))
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="BUG", help="all, without")
+    parser.add_argument("-n", "--runs", type=int, default=100, help="of each way (100)")
+    parser.add_argument("--ways", default="", help="only these, with commas: " + ", ".join(w.name for w in WAYS))
+    parser.add_argument("--large", action="store_true", help="with the arguments under LARGE")
+    parser.add_argument("--replays", type=int, default=5, help="of a failing recording (5)")
+    parser.add_argument("--traces", type=int, default=20, help="failing recordings to replay, of each program (20)")
+    parser.add_argument("--catch", type=int, metavar="TRIES", help="only record each until it fails")
+    parser.add_argument("--limit", type=float, default=30, help="seconds that a run may take (30)")
+    parser.add_argument("--list", action="store_true", help="print the heads, as a table")
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leaves no program behind
+
+    sources = sorted(f for f in os.listdir(HERE) if f.endswith((".c", ".cpp")))
+    bugs = [Bug(os.path.join(HERE, f)) for f in sources]
+    unknown = set(options.names) - {b.name for b in bugs}
+    if unknown:
+        parser.error("no such bug: " + ", ".join(sorted(unknown)))
+    bugs = [b for b in bugs if not options.names or b.name in options.names]
+    if options.list:
+        for b in bugs:
+            print("\t".join([b.name] + [b.said[f] for f in FIELDS]))
+        return 0
+    ways = [w for w in WAYS if not options.ways or w.name in options.ways.split(",")]
+
+    rows, errors = [], []
+    if options.catch:
+        recorded = WAYS[1]
+        for bug in bugs:
+            bug.build(recorded.build)
+            count = Count()
+            while count.failed == 0 and count.runs < options.catch and not errors:
+                one(bug, recorded, count, options, errors)
+            if count.failed == 0 and not errors:
+                errors.append("%s: did not fail in %d runs" % (bug.name, count.runs))
+            say("%s: run %d failed, %d of %d identical" % (bug.name, count.runs, count.identical, count.replayed))
+    else:
+        for bug in bugs:
+            for build in sorted({w.build for w in ways}):
+                bug.build(build)
+            counts = {w.name: Count() for w in WAYS}
+            for _ in range(options.runs):
+                for way in ways:
+                    one(bug, way, counts[way.name], options, errors)
+            rows.append((bug, counts))
+            say("%s: %s" % (bug.name, ", ".join("%s %s" % (w.name, counts[w.name].ends) for w in ways)))
+        result = table(rows, ways)
+        print(result, end="")
+        with open(os.path.join(WORK, "table.md"), "w", encoding="utf-8") as f:
+            f.write(result)
+    for e in errors:
+        say("error: " + e)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (Wrong, subprocess.CalledProcessError) as e:
+        sys.exit("bugs: %s" % e)
