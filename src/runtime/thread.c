@@ -181,9 +181,18 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         weft__heap_attach(c);
         __atomic_fetch_add(&living, 1, __ATOMIC_SEQ_CST);
         r = weft__real.pthread_create(th, &a, weft__thread_tramp, c);
-        if (r == 0)
+        if (r == 0) {
             c->pthread = *th;
-        else {
+            /* The new thread asks for what this one owns and would have to wait for its next tick, even where the kernel
+             * lets it run first: a program that sets, after pthread_create, what the new thread needs would hardly ever
+             * fail. So there is a tick here, and now and then the new thread gets all that it asks for. */
+            weft__tick(t);
+            if (weft__mode == WEFT_RECORD && (weft__tsc() >> 4 & 3) == 0) {
+                weft__outside(t);
+                weft__raw(SYS_sched_yield);
+                weft__inside(t);
+            }
+        } else {
             c->alive = 0;
             weft__gate_awake(-1);
             __atomic_fetch_sub(&living, 1, __ATOMIC_SEQ_CST);
