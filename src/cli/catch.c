@@ -32,6 +32,7 @@ struct report {
     uint32_t kind, code;
     bool stuck;
     bool by_command; /* --fail-if */
+    uint64_t events; /* with chaos */
 };
 
 struct job {
@@ -144,6 +145,7 @@ static void judge(struct loop *l, struct job *j, struct report *p) {
     p->kind = r->kind;
     p->code = r->code;
     p->stuck = r->stuck;
+    p->events = r->control.control->events;
     bool failed = r->stuck || r->kind != WEFT_END_EXIT || r->code != 0 || *r->message;
     if (!failed && l->c->fail_if) {
         int s = ask(l->c->fail_if, j->out, j->err);
@@ -222,6 +224,7 @@ static void start(struct loop *l, struct job *j) {
         fcntl(j->err, F_SETFL, O_APPEND);
         fcntl(pipe[1], F_SETPIPE_SZ, 1 << 20); /* nobody reads before the end */
         j->report = pipe[1];
+        l->run->chaos.run = l->started + 1;
         j->pid = fork();
         if (j->pid == 0) runner(l, j, self);
         close(pipe[1]);
@@ -265,6 +268,7 @@ static void collect(struct loop *l, struct job *j, int status) {
         l->refused = l->over = true;
     } else if (ended) {
         l->done++;
+        if (p.events) l->run->chaos.events = p.events;
         if (p.verdict != PASSED) {
             wipe(l);
             copy(j->out, stdout);
@@ -277,6 +281,12 @@ static void collect(struct loop *l, struct job *j, int status) {
                 weft__status_text(&text, WEFT_END_STUCK, 0);
             else
                 weft__status_text(&text, p.kind, p.code);
+            if (l->run->chaos.on) {
+                struct weft_chaos_plan was = l->run->chaos;
+                was.run = j->number;
+                weft__strbuf_printf(&text, " (chaos %llu, %s)", (unsigned long long)weft__chaos_seed(&was),
+                                    weft__chaos_name(weft__chaos_strategy(&was)));
+            }
             weft__warn("run %llu failed: %s", (unsigned long long)j->number, text.s);
             if (!l->failed++) l->first = p;
         }

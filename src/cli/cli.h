@@ -55,6 +55,19 @@ const char *weft__basename(const char *path);
 bool weft__is_foreign(const struct weft_module *m);
 
 /* ---- run.c: one recording ---- */
+/* --chaos: weft chooses who runs. Each run of a loop has another seed, which follows from the first. */
+struct weft_chaos_plan {
+    bool on, seeded;
+    uint64_t seed;
+    enum weft_chaos strategy; /* WEFT_CHAOS_NONE: they take turns */
+    uint64_t run;             /* number of the run, from 1 */
+    uint64_t events;          /* that an earlier run had; 0: not known */
+};
+/* Of its number's run. */
+uint64_t weft__chaos_seed(const struct weft_chaos_plan *p);
+enum weft_chaos weft__chaos_strategy(const struct weft_chaos_plan *p);
+const char *weft__chaos_name(enum weft_chaos c);
+
 struct weft_run {
     /* what is asked for */
     struct weft_trace_start start;
@@ -63,6 +76,7 @@ struct weft_run {
     bool latest;            /* is to point to it, as soon as it runs */
     bool catching;          /* it is probably thrown away; signals that end weft end the program */
     struct weft_watch watch;
+    struct weft_chaos_plan chaos;
     char *dir;              /* of the trace: exists, empty */
     /* what came of it */
     uint32_t kind, code;    /* enum weft_end_kind */

@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MAX_SIZE_LEAST (64u << 10)
 
@@ -61,7 +62,7 @@ static int record_once(struct weft_run *r, const char *dir_option) {
     return weft__status_repeat(r->kind, r->code);
 }
 
-enum { O_MAX_SIZE = 256, O_BY_REFERENCE, O_TIMEOUT, O_IDLE, O_UNTIL_FAIL, O_FOR, O_JOBS, O_FAIL_IF, O_KEEP_GOING };
+enum { O_MAX_SIZE = 256, O_BY_REFERENCE, O_TIMEOUT, O_IDLE, O_UNTIL_FAIL, O_FOR, O_JOBS, O_FAIL_IF, O_KEEP_GOING, O_CHAOS, O_STRATEGY };
 
 int weft__cmd_record(int argc, char **argv) {
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},
@@ -74,9 +75,11 @@ int weft__cmd_record(int argc, char **argv) {
                                             {"jobs", required_argument, NULL, O_JOBS},
                                             {"fail-if", required_argument, NULL, O_FAIL_IF},
                                             {"keep-going", optional_argument, NULL, O_KEEP_GOING},
+                                            {"chaos", optional_argument, NULL, O_CHAOS},
+                                            {"strategy", required_argument, NULL, O_STRATEGY},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    const char *dir = NULL, *only = NULL; /* an option that is for --until-fail only */
+    const char *dir = NULL, *strategy = NULL, *only = NULL; /* an option that is for --until-fail only */
     struct weft_run run = {.control = {.fd = -1}, .lock = -1};
     struct weft_catch catch = {.jobs = 1, .failures = 1};
     struct weft_err err;
@@ -122,6 +125,23 @@ int weft__cmd_record(int argc, char **argv) {
             if (optarg && !(catch.failures = number_of(optarg, UINT64_MAX)))
                 return weft__usage("record", "--keep-going wants a number of failures from 1 on, not '%s'", optarg);
             break;
+        case O_CHAOS: {
+            char *end = "";
+            run.chaos.on = true;
+            run.chaos.seeded = optarg != NULL;
+            if (optarg) run.chaos.seed = strtoull(optarg, &end, 0);
+            if (optarg && (!*optarg || *optarg == '-' || *end)) return weft__usage("record", "--chaos wants a number, not '%s'", optarg);
+            break;
+        }
+        case O_STRATEGY:
+            strategy = optarg;
+            if (strcmp(optarg, "random") == 0)
+                run.chaos.strategy = WEFT_CHAOS_RANDOM;
+            else if (strcmp(optarg, "pct") == 0)
+                run.chaos.strategy = WEFT_CHAOS_PCT;
+            else if (strcmp(optarg, "mix") != 0)
+                return weft__usage("record", "--strategy is random, pct or mix, not '%s'", optarg);
+            break;
         case ':': return weft__usage("record", "%s needs a value", argv[optind - 1]);
         default: return weft__usage("record", "there is no option %s", argv[optind - 1]);
         }
@@ -129,6 +149,13 @@ int weft__cmd_record(int argc, char **argv) {
     if (optind == argc) return weft__usage("record", "no program to record");
     if (dir && !*dir) return weft__usage("record", "the folder's name is empty");
     if (only && !run.catching) return weft__usage("record", "%s is for --until-fail", only);
+    if (strategy && !run.chaos.on) return weft__usage("record", "--strategy is for --chaos");
+    run.chaos.run = 1;
+    if (run.chaos.on && !run.chaos.seeded) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        run.chaos.seed = ((uint64_t)now.tv_sec ^ (uint64_t)now.tv_nsec << 10) & 0xffffffff;
+    }
     if (run.watch.idle_us == UINT64_MAX) run.watch.idle_us = run.catching ? WEFT_CATCH_IDLE_US : 0;
 
     if (weft__run_init(&run, argv + optind, &err) < 0)

@@ -33,7 +33,10 @@ static const struct {
      "  --for TIME       ... for so long at most\n"
      "  --jobs N         ... N runs at a time\n"
      "  --fail-if CMD    ... a run fails also if CMD, which gets its output on standard input, ends with status 0\n"
-     "  --keep-going[=N] ... until N runs have failed, or to the end of what was asked for; not only until the first\n"},
+     "  --keep-going[=N] ... until N runs have failed, or to the end of what was asked for; not only until the first\n"
+     "\n"
+     "  --chaos[=SEED]   run one thread at a time and choose at each access who goes on: shows races that hardly ever happen\n"
+     "  --strategy S     ... random: at random; pct: by priorities that change at a few random places; mix: in turn\n"},
     {"replay",
      "\n"
      "  --times N            replay it N times, and say how many were identical\n"

@@ -14,6 +14,15 @@
 
 extern char **environ;
 
+uint64_t weft__chaos_seed(const struct weft_chaos_plan *p) {
+    uint64_t both[2] = {p->seed, p->run};
+    return p->run <= 1 ? p->seed : weft_hash(both, sizeof both) >> 32; /* so that people can type it */
+}
+enum weft_chaos weft__chaos_strategy(const struct weft_chaos_plan *p) {
+    return p->strategy ? p->strategy : p->run % 2 ? WEFT_CHAOS_RANDOM : WEFT_CHAOS_PCT;
+}
+const char *weft__chaos_name(enum weft_chaos c) { return c == WEFT_CHAOS_PCT ? "pct" : "random"; }
+
 /* For people who test weft: WEFT_OPTIONS=chaos,stats,seed=N. */
 static int read_options(struct weft_control *c, uint64_t *seed, struct weft_err *err) {
     char *list = weft__strdup(getenv("WEFT_OPTIONS") ? getenv("WEFT_OPTIONS") : "");
@@ -198,6 +207,14 @@ int weft__run_begin(struct weft_run *r, struct weft_err *err) {
     if (e == 0) {
         r->control.control->max_bytes = r->max_size;
         if (r->by_reference) r->control.control->options |= WEFT_OPT_REFER;
+        if (r->catching && !r->chaos.on) r->control.control->options |= WEFT_OPT_DELAYS;
+        if (r->chaos.on) {
+            struct weft_control *c = r->control.control;
+            s->seed = c->seed = weft__chaos_seed(&r->chaos);
+            c->chaos = weft__chaos_strategy(&r->chaos);
+            c->chaos_depth = 1 + weft_hash(&c->seed, sizeof c->seed) % 3;
+            c->chaos_events = r->chaos.events;
+        }
         e = read_options(r->control.control, &s->seed, err);
     }
     if (e < 0)

@@ -62,6 +62,7 @@
 #define LINE_OF(p) ((uint32_t)(p) >> WEFT_LINE_SHIFT)
 #define PAGE_LINES 64u
 int weft__steering; /* enum weft_chaos */
+int weft__delays;   /* failures are wanted: lines are split often, and there are delays between accesses of their words */
 
 /* ---- locks ----------------------------------------------------------------------------------------------------- */
 
@@ -701,7 +702,7 @@ static int close_shared(struct weft_thread *t, uint32_t line, uint64_t site, int
 /* Makes t the owner of the line, or for a read one of those who share it, unless it is SPLIT. Returns 1 if t may have lost
  * others meanwhile: it had to wait for an answer, or gave some. */
 static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int write) {
-    int waited = 0, answered = 0, odds = EPISODES, wish = -1;
+    int waited = 0, answered = 0, odds = unlikely(weft__delays) ? EARLY_SHARE : EPISODES, wish = -1;
     if (unlikely(t->common)) waited = weft__shm_drop(t);
     for (;;) {
         uint16_t o = __atomic_load_n(&TABLE[line], __ATOMIC_ACQUIRE);
@@ -760,6 +761,14 @@ static int has(const struct weft_thread *t, uint32_t line, uint16_t entry, int w
     return entry == t->slot || (entry == WEFT_SHARED && !write && reads(t, line));
 }
 
+/* Mostly short, and now and then so long that another thread gets much done. */
+static void delay(struct weft_thread *t) {
+    uint64_t x = next_random(t);
+    if (x & 3) return;
+    uint32_t bits = x & 0x3c ? 5 : 10;
+    for (uint64_t n = (x >> 8) & ((1u << bits) - 1); n; n--) weft__pause();
+}
+
 /* An access of n bytes at p is about to happen at (clock, site): on return every line of it is t's own, or its words are
  * locked until the next tick or miss. */
 static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t site, int write) {
@@ -793,6 +802,7 @@ static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t si
             continue;
         }
         if (!k) return;
+        if (unlikely(weft__delays)) delay(t);
         for (uint32_t i = 0; i < k; i++) stripe_lock(&stripes[t->held[i]]);
         t->nheld = k;
         /* Ours stay ours (we did not wait); a SPLIT line may have been joined before we had its words. */

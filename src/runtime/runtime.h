@@ -246,7 +246,7 @@ void weft__rec_lend(struct weft_thread *t, uint64_t site); /* around what wakes 
 void weft__rec_back(struct weft_thread *t);
 
 /* steer.c */
-extern int weft__steering;
+extern int weft__steering, weft__delays;
 void weft__steer_open(void);
 void weft__steer_in(struct weft_thread *t);
 void weft__steer_out(struct weft_thread *t);

@@ -148,7 +148,7 @@ static void go_on(struct weft_thread *t, uint64_t site, int last) {
 /* t is IN, at (clock, site), and holds nothing. */
 void weft__steer_event(struct weft_thread *t, uint64_t site) {
     uint64_t n = ++steer.events;
-    if (!(n & 63)) __atomic_store_n(&weft__root->events, n, __ATOMIC_RELAXED);
+    __atomic_store_n(&weft__root->events, n, __ATOMIC_RELAXED);
     if (unlikely(++t->in_a_row > LONG))
         go_on(t, site, 1);
     else if (weft__steering == WEFT_CHAOS_PCT) {
