@@ -540,8 +540,8 @@ static void on_fault(int sig, siginfo_t *info, void *ctx) {
     }
     if (t) die(t, sig, ip, info);
     weft__kernel_sigaction(sig, NULL, 0, 0);
-    /* Returning does the access again, which now kills the process where it stands. */
-    if (info->si_code <= 0 || (q && q->building)) weft__raw(SYS_tgkill, weft__raw(SYS_getpid), weft__raw(SYS_gettid), sig);
+    /* Returning does the access again, which now kills the process where it stands. A breakpoint is behind it already. */
+    if (info->si_code <= 0 || sig == SIGTRAP || (q && q->building)) weft__raw(SYS_tgkill, weft__raw(SYS_getpid), weft__raw(SYS_gettid), sig);
 }
 
 /* Returns the context that the kernel is to go on from. */
