@@ -78,6 +78,15 @@
         SAVE
         .cfi_escape 0x0f, 4, 0x77, 0xc8, 0x00, 0x06 /* CFA: what is at rsp + 72 */
         .cfi_escape 0x10, 0x10, 2, 0x77, 0x38       /* rip is at rsp + 56: rax, as saved */
+        .cfi_escape 0x10, 0x00, 2, 0x77, 0x38       /* and the others, for debuggers: rax, rcx, rdx, rsi, rdi, r8 to r11 */
+        .cfi_escape 0x10, 0x02, 2, 0x77, 0x30
+        .cfi_escape 0x10, 0x01, 2, 0x77, 0x28
+        .cfi_escape 0x10, 0x04, 2, 0x77, 0x20
+        .cfi_escape 0x10, 0x05, 2, 0x77, 0x18
+        .cfi_escape 0x10, 0x08, 2, 0x77, 0x10
+        .cfi_escape 0x10, 0x09, 2, 0x77, 0x08
+        .cfi_escape 0x10, 0x0a, 2, 0x77, 0x00
+        .cfi_escape 0x10, 0x0b, 3, 0x77, 0xc0, 0x00
         .if \operands
         movq %fs:OPERAND(%r11), %rdi
         movl %fs:OPERAND+8(%r11), %esi
@@ -149,8 +158,10 @@ weft__switch:
         pushq %r10
         pushq %rbx
         .cfi_escape 0x0f, 5, 0x77, 0x08, 0x06, 0x23, 0x08 /* CFA: what is at rsp + 8, and 8 */
+        .cfi_escape 0x10, 0x03, 2, 0x77, 0x00             /* rbx is at rsp */
         call *%r11
         popq %rbx
+        .cfi_restore %rbx
         .cfi_def_cfa %rsp, 8
         movq __weft_tls@GOTTPOFF(%rip), %rcx
         decl %fs:DEPTH(%rcx)
