@@ -115,6 +115,22 @@ int weft__catch(const struct weft_catch *c, struct weft_run *r, const char *dir)
 /* Prints what the threads of the process, which replays t, wait for; it stands where it was stuck. */
 void weft__stuck_tell(struct weft_trace *t, const struct weft_control *c, pid_t pid);
 
+/* ---- rerun.c: a trace that is run again ---- */
+struct weft_rerun {
+    char *dir;
+    struct weft_trace *t;
+    struct weft_schedule schedule;
+    struct weft_launch launch;
+};
+/* The trace that the user means; all is checked and ready to be launched. If not: says why, and *status is to be weft's. To be
+ * closed in any case. */
+bool weft__rerun_open(const char *name, struct weft_rerun *r, int *status);
+/* A process that was forked was stuck: so was the recording, even if its first process had ended. */
+bool weft__rerun_stuck(const struct weft_rerun *r);
+/* NULL: this run was the recorded one. Otherwise what was different; new memory. */
+char *weft__rerun_judge(const struct weft_rerun *r, int wait_status);
+void weft__rerun_close(struct weft_rerun *r);
+
 /* ---- status.c: how programs end ---- */
 /* A message of the runtime, its sites (@0xADDR) as file:line; new memory. */
 char *weft__message_lines(struct weft_trace *t, const char *message);
