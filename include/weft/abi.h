@@ -244,6 +244,8 @@ struct weft_control {
     uint64_t chaos_events; /* record: how many an earlier run had */
     uint64_t events;       /* record with chaos: so many there were. Of the first process */
     uint64_t disk_bytes;   /* record: reserved for the streams of all processes. Of the first process */
+    uint32_t debug;        /* replay: enum weft_debug_state */
+    uint32_t file;         /* replay: descriptor of the launcher that is this file */
     char write_files[4096]; /* replay: absolute path of the folder to write files to; empty: none */
     char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */
     char message[4096];    /* written by the runtime: one line for people, without prefix or newline */
@@ -305,7 +307,7 @@ struct weft_sched_slot {
 };
 
 enum weft_sched_kind {
-    WEFT_S_WAIT = 1,    /* at (tick, site): wait for flag a */
+    WEFT_S_WAIT = 1,    /* at (tick, site): wait for flag a, of slot `item` */
     WEFT_S_REACHED = 2, /* at (tick, site): set flag a on arrival, after the first `size` WAITs there */
     WEFT_S_DONE = 3,    /* at (tick, site): set flag a when the access or operation is done */
     WEFT_S_INPUT = 4,   /* item kind WEFT_ITEM_*: see `item`, `op`, data */
@@ -317,11 +319,64 @@ struct weft_sched_item {
     uint64_t site;
     uint32_t kind; /* enum weft_sched_kind */
     uint32_t a;    /* flag index; for INPUT: op */
-    uint32_t item; /* for INPUT: enum weft_item_kind (INPUT, START, EXIT, MODULE, CRASH, VERIFY, SIGNAL) */
+    uint32_t item; /* for WAIT: slot; for INPUT: enum weft_item_kind (INPUT, START, EXIT, MODULE, CRASH, VERIFY, SIGNAL) */
     uint32_t size; /* for INPUT: bytes; for REACHED: step */
     uint64_t data; /* for INPUT: offset of the bytes in the memory file */
 };
 _Static_assert(sizeof(struct weft_sched_item) == 40, "sched item layout");
+
+/* ---- debuggers ------------------------------------------------------------------------------------------------------
+ * `weft debug` has gdb attach to a process of a replay. The process waits for it at its start, or where it was forked. All that
+ * the commands in gdb (src/debug/weft-gdb.py) know of the runtime is below: the symbols __weft_debug and __weft_debug_hook. */
+enum weft_debug_state {
+    WEFT_DEBUG_NONE = 0,
+    WEFT_DEBUG_WANTED = 1, /* the launcher: a debugger is to come to this process */
+    WEFT_DEBUG_READY = 2,  /* the runtime: it waits; weft_control's pid is set */
+    WEFT_DEBUG_GO = 3,     /* the debugger: it is there */
+};
+
+#define WEFT_DEBUG_VERSION 1
+struct weft_debug {
+    uint64_t version;
+    uint64_t state;     /* address of weft_control's `debug` */
+    uint64_t message;   /* and of its message */
+    uint64_t launcher;  /* pid, and */
+    uint64_t fd;        /* its descriptor that is the memory file, as it was before the program met anything of it */
+    uint64_t sched_off; /* in which this is struct weft_sched */
+    uint64_t file;      /* where the program has it mapped: an item that was met has kind 0 there */
+    int64_t tls;        /* struct weft_tls, from the thread's fs base; its `self` is the thread's structure, 0 before it starts */
+    /* Offsets in a thread's structure. */
+    uint32_t slot;         /* uint32_t */
+    uint32_t alive;        /* int: 0 when it has ended */
+    uint32_t waiting;      /* int: 0 no, 1 at an edge, 2 nothing more is known of it, 3 for the end of the others, 4 for a lock
+                              of libc or a library */
+    uint32_t waiting_flag; /* uint32_t: at an edge: which flag */
+    uint32_t waiting_site; /* uint64_t: and where */
+    uint32_t items;        /* pointer: its next struct weft_sched_item that may not be met yet */
+    uint32_t scratch;      /* of the thread control block, from the fs base: a word of the entries' */
+    uint32_t calling;      /* not an offset: 1 during a call that the debugger makes; malloc then leaves the program's heap alone */
+    /* For such calls: with all other threads stopped, *mode WEFT_NATIVE, *selector and the thread's own 0, its limit the
+     * largest and its id 0, the runtime lets them pass. Afterwards all of it, the whole struct weft_tls and the scratch word are
+     * as they were. */
+    uint64_t mode;     /* int */
+    uint64_t selector; /* unsigned char */
+    /* Written by the debugger: call the hook at this position; 0: no. The site may be any (WEFT_DEBUG_ANY). Then, if the thread
+     * is inside, its limit is to be lowered to stop_tick, and in that very tick its id changed to another one. */
+    uint64_t stop_tick;
+    uint64_t stop_site;
+    uint64_t stop_slot;
+};
+_Static_assert(sizeof(struct weft_debug) == 136, "debug layout");
+#define WEFT_DEBUG_ANY UINT64_MAX
+
+/* __weft_debug_hook(event, slot, tick, site) is called, and does nothing: */
+enum weft_debug_event {
+    WEFT_DEBUG_STOP = 1,   /* at stop_tick and stop_site, when all has happened that comes before, and not the access itself */
+    WEFT_DEBUG_MISSED = 2, /* the thread is beyond stop_tick */
+    WEFT_DEBUG_END = 3,    /* the process is about to end, as recorded; all threads are where they were then */
+    WEFT_DEBUG_EXEC = 4,   /* it is about to become another program of the trace, which takes the launcher to trace it */
+    WEFT_DEBUG_FAILED = 5, /* the replay differs, or cannot go on: weft_control's message */
+};
 
 /* Every module built with weft carries this ELF note (section .note.weft, owner "weft", type 1). */
 #define WEFT_NOTE_OWNER "weft"

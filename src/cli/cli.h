@@ -15,6 +15,7 @@
 #define WEFT_COMMANDS(X)                                                                                               \
     X(record, "[OPTION...] [--] PROGRAM [ARG...]", "run a program and record what it does")                            \
     X(replay, "[OPTION...] [TRACE]", "run it again, exactly as it was recorded")                                       \
+    X(debug, "[OPTION...] [TRACE] [-- GDB-ARG...]", "look at the recorded run with gdb")                                  \
     X(info, "[--json] [TRACE]", "tell what a trace is about")                                                          \
     X(dump, "[--vectors] [TRACE]", "print threads, edges and inputs of a trace")                                       \
     X(ls, "", "list the traces")                                                                                       \
@@ -129,6 +130,8 @@ bool weft__rerun_open(const char *name, struct weft_rerun *r, int *status);
 bool weft__rerun_stuck(const struct weft_rerun *r);
 /* NULL: this run was the recorded one. Otherwise what was different; new memory. */
 char *weft__rerun_judge(const struct weft_rerun *r, int wait_status);
+/* The same of a run that need not have come to its end. */
+char *weft__rerun_complaint(const struct weft_rerun *r);
 void weft__rerun_close(struct weft_rerun *r);
 
 /* ---- status.c: how programs end ---- */

@@ -41,6 +41,12 @@ static const struct {
      "\n"
      "  --times N            replay it N times, and say how many were identical\n"
      "  --write-files DIR    write the files that the program wrote, below DIR; otherwise they are compared only\n"},
+    {"debug",
+     "\n"
+     "  --at-failure   run to where the recorded run failed, and stop there\n"
+     "  --process N    another process of the trace than the first one (1, 2, ...; its own are 1/1, 1/2, ...)\n"
+     "\n"
+     "Commands in gdb: weft-where, weft-edges [N], weft-run-to THREAD:TICK[:SITE]\n"},
 };
 
 static void print_options(const struct command *c) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a replay is made of: a trace is opened and made ready to run, and the run is judged. */
+/* What weft replay and weft debug have in common: a trace is opened and made ready to run, and the run is judged. */
 #include "cli/cli.h"
 
 #include <signal.h>
@@ -68,6 +68,17 @@ static bool parts_stuck(const struct weft_schedule *s) {
         if (parts_stuck(p)) return true;
     }
     return false;
+}
+
+static char *complaint_parts(const struct weft_schedule *s) {
+    char *why = NULL;
+    for (size_t k = 0; k < s->nparts && !why; k++) {
+        struct weft_schedule *p = &s->parts[k];
+        if (!p->trace) continue;
+        why = complaint(p->trace, p->control);
+        if (!why) why = complaint_parts(p);
+    }
+    return why;
 }
 
 /* The programs that were executed. */
@@ -141,6 +152,11 @@ bool weft__rerun_open(const char *name, struct weft_rerun *r, int *status) {
 char *weft__rerun_judge(const struct weft_rerun *r, int wait_status) {
     char *why = judge(r->t, r->schedule.control, wait_status);
     return why ? why : judge_parts(&r->schedule);
+}
+
+char *weft__rerun_complaint(const struct weft_rerun *r) {
+    char *why = complaint(r->t, r->schedule.control);
+    return why ? why : complaint_parts(&r->schedule);
 }
 
 void weft__rerun_close(struct weft_rerun *r) {

@@ -10,7 +10,10 @@
  * where there is none. So the program is started with an ordinary one and gets its own afterwards.
  *
  * Signals from the terminal go to the program by themselves, so a recording weft does not die from them; those that are
- * sent to weft alone are passed on, to the program or, when that has ended, to the processes that it left behind. During replay they are not the program's business: they end both. */
+ * sent to weft alone are passed on, to the program or, when that has ended, to the processes that it left behind. During replay they are not the program's business: they end both.
+ *
+ * Two tracers cannot be: a debugger attaches when the program has been let go and its runtime waits for it. The program then
+ * is a process group of its own, so that Ctrl-C is the debugger's, and all of its processes can be ended. */
 #include "replay/replay.h"
 
 #include <errno.h>
@@ -32,6 +35,7 @@ static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
 static volatile sig_atomic_t running;     /* pid */
 static volatile sig_atomic_t for_others;  /* signal that came when the program had ended */
 static volatile sig_atomic_t interrupted; /* signal that ended a replay */
+static volatile sig_atomic_t debugger;    /* pid; 0: none */
 
 static void pass_on(int sig, siginfo_t *info, void *context) {
     (void)context;
@@ -46,6 +50,7 @@ static void pass_on(int sig, siginfo_t *info, void *context) {
 static void end_both(int sig) {
     interrupted = sig;
     if (running) kill(running, SIGKILL);
+    if (debugger > 0) kill(debugger, SIGTERM);
 }
 
 static void on_child(int sig) { (void)sig; } /* ends weft__wait_child */
@@ -77,6 +82,7 @@ static void child(const struct weft_launch *l, char *const *env, int pipe, const
     stack.rlim_cur = stack.rlim_max < WEFT_START_STACK ? stack.rlim_max : WEFT_START_STACK;
     if (setrlimit(RLIMIT_STACK, &stack) < 0) fail(pipe, STEP_STACK);
     sigprocmask(SIG_SETMASK, mask, NULL);
+    if (l->debug) setpgid(0, 0);
     if (l->may_interrupt) prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would be there to say how the replay ended */
     if (ptrace(PTRACE_TRACEME, 0, 0, 0) < 0) fail(pipe, STEP_TRACE);
     execve(l->program, l->argv, env);
@@ -151,6 +157,47 @@ bool weft__wait_child(struct pollfd *fds, nfds_t n, uint64_t us) {
 
 /* Orphans of the program become our children. */
 static bool adopts(const struct weft_launch *l) { return l->may_interrupt || l->watch; }
+
+static void start_debugger(const struct weft_launch *l, const struct sigaction *old, const sigset_t *mask) {
+    pid_t pid = (pid_t)l->debug->pid;
+    debugger = fork();
+    if (debugger != 0) return;
+    for (size_t i = 0; i < HANDLED; i++) sigaction(handled[i], &old[i], NULL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    l->debugger(l->ctx, pid);
+    _exit(125);
+}
+
+/* Until the debugger has ended, and with it all of the program's processes; or these, if none was wanted any more. */
+static int run_debugged(const struct weft_launch *l, pid_t pid, bool ended, int server, int *status,
+                        const struct sigaction *old, const sigset_t *mask, struct weft_err *err) {
+    struct timespec soon = {0, 5000000};
+    bool over = false;
+    *l->debugger_status = -1;
+    debugger = 0;
+    for (;;) {
+        pid_t r;
+        int s;
+        while ((r = waitpid(-1, &s, WNOHANG)) > 0) {
+            if (r == pid) *status = s, ended = true, running = 0;
+            if (r == debugger) *l->debugger_status = s, over = true;
+        }
+        if (r < 0) return ended ? 0 : weft__err(err, errno, "waitpid: %s", strerror(errno));
+        if (over) kill(-pid, SIGKILL); /* orphans of the program too: its group is there as long as one of them is */
+        bool wanted = !debugger;
+        if (wanted && __atomic_load_n(&l->debug->debug, __ATOMIC_ACQUIRE) == WEFT_DEBUG_READY) {
+            start_debugger(l, old, mask);
+            if (debugger < 0) {
+                int r2 = weft__err(err, errno, "fork: %s", strerror(errno));
+                kill(-pid, SIGKILL);
+                return r2;
+            }
+            wanted = false;
+        }
+        struct pollfd fd = {server, POLLIN, 0};
+        if (ppoll(&fd, 1, wanted || over ? &soon : NULL, &idle) > 0 && !over) weft__exec_serve(l, server, -1, pid);
+    }
+}
 
 /* Until the program and all its processes that are to be waited for have ended. */
 static int run(const struct weft_launch *l, pid_t pid, bool ended, int alive, int server, int *status, struct weft_err *err) {
@@ -244,7 +291,9 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     for (size_t i = 0; i < HANDLED; i++) {
         struct sigaction sa = {.sa_flags = SA_RESTART};
         sigaction(handled[i], NULL, &old[i]);
-        if (l->may_interrupt && handled[i] != SIGCHLD) {
+        if (l->debug && (handled[i] == SIGINT || handled[i] == SIGQUIT)) {
+            sa.sa_handler = SIG_IGN; /* the debugger's */
+        } else if (l->may_interrupt && handled[i] != SIGCHLD) {
             sa.sa_handler = old[i].sa_handler == SIG_IGN ? SIG_IGN : end_both;
         } else if (handled[i] == SIGCHLD) {
             sa.sa_handler = on_child;
@@ -264,7 +313,8 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     if (alive[1] >= 0) close(alive[1]); /* by now the program has it */
     alive[1] = -1;
     if (r == 0 && l->started) l->started(l->ctx);
-    if (r >= 0) r = run(l, pid, r > 0, alive[0], server, status, err);
+    if (r >= 0) r = l->debug ? run_debugged(l, pid, r > 0, server, status, old, &mask, err)
+                             : run(l, pid, r > 0, alive[0], server, status, err);
     running = 0;
     sigprocmask(SIG_SETMASK, &mask, NULL);
     for (size_t i = 0; i < HANDLED; i++) sigaction(handled[i], &old[i], NULL);

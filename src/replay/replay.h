@@ -123,6 +123,11 @@ struct weft_launch {
     void (*pass_on)(void *ctx, int sig); /* wait_all: a signal for the processes that are left */
     void (*stuck)(void *ctx, pid_t pid); /* replay: this process stands where it was stuck; may be NULL */
     void *ctx;
+    /* A debugger comes to the process with this control block: when that is ready, `debugger` executes it, in a child of
+     * weft's. When it has ended (*debugger_status as from waitpid; -1: there was none), all processes of the program end. */
+    struct weft_control *debug; /* NULL: no debugger */
+    void (*debugger)(void *ctx, pid_t pid);
+    int *debugger_status;
     char *message; /* record: weft_control's size: what went wrong with a program that was executed; empty: nothing */
 };
 /* Runs the program to its end; *status as from waitpid. */

@@ -162,6 +162,7 @@ static int second_walk(struct build *b, struct weft_sched_item *items, uint8_t *
             }
             out->site = i.site;
             out->kind = WEFT_S_WAIT;
+            out->item = i.other_slot;
             o->mark[o->marks_filled++] =
                 (struct mark){.tick = i.other_tick, .site = i.other_site, .ref = index << STEP_BITS | step_of(&i)};
             continue;
@@ -421,7 +422,8 @@ int weft__replay_schedule(struct weft_trace *t, struct weft_schedule *out, struc
                                        .sched_off = sched_off,
                                        .parts_off = parts_off,
                                        .parts = s.nparts,
-                                       .launcher = (uint64_t)getpid()};
+                                       .launcher = (uint64_t)getpid(),
+                                       .file = (uint32_t)s.fd};
     s.counts = counts;
     *out = s;
     s = (struct weft_schedule){.fd = -1};
@@ -451,6 +453,7 @@ void weft__schedule_reset(struct weft_schedule *s) {
     c->outcome = WEFT_OUT_RUNNING;
     c->exit_kind = c->exit_code = 0;
     c->vdso = c->map_next = c->chunks = c->pid = 0;
+    c->debug = WEFT_DEBUG_NONE;
     memset(c->message, 0, sizeof c->message);
     if (c->mode == WEFT_REPLAY) {
         struct weft_sched *head = (struct weft_sched *)(s->map + c->sched_off);

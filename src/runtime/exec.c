@@ -243,6 +243,7 @@ long weft__sys_execve(struct weft_thread *t, const long a[6]) {
     if (it->size == 8 + sizeof part) __builtin_memcpy(&part, (const char *)weft__gate_data(it) + 8, sizeof part);
     if (!part || !weft__part_fd(part)) weft__end_as_recorded(t);
     weft__become_as_recorded(t);
+    __weft_debug_hook(WEFT_DEBUG_EXEC, t->slot, t->tls->clock, part);
     block(&was);
     r = become(part, argv, env);
     weft__diverged(NOT_AGAIN, -r);

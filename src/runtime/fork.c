@@ -72,6 +72,7 @@ static void map_part(uint32_t part) {
     c->pid = (uint64_t)weft__raw(SYS_getpid);
     c->threads = threads;
     weft__raw(SYS_close, fd);
+    weft__debug_wait();
 }
 
 static void child(struct weft_thread *t, uint32_t part) {

@@ -16,6 +16,7 @@
 int weft__kernel_sigaction(int sig, void *handler, unsigned long flags, uint64_t mask);
 
 static uint32_t *flags;
+static int ending;   /* one of them ends the process */
 static int watched;  /* one of the threads that are through looks after the end */
 static int progress; /* advances whenever anybody gets past a gate: the stuck check watches it */
 #define POISON 1
@@ -53,7 +54,8 @@ static void check_stuck(struct weft_thread *t, int seen_progress) {
 }
 
 static void wait_flag(struct weft_thread *t, uint32_t f, uint64_t site) {
-    for (int i = 0; i < SPIN >> t->vain; i++) {
+    int spin = weft__control->debug ? 1 : SPIN >> t->vain; /* it may be stepped through */
+    for (int i = 0; i < spin; i++) {
         if (__atomic_load_n(&flags[f], __ATOMIC_ACQUIRE) == 1) {
             t->vain -= t->vain > 0;
             return;
@@ -105,6 +107,8 @@ static void end_if_all_done(struct weft_thread *t) {
         struct weft_thread *o = weft__threads[k];
         if (o && o != t && o->alive && __atomic_load_n(&o->waiting, __ATOMIC_SEQ_CST) != 2 && unfinished(o)) return;
     }
+    if (__atomic_exchange_n(&ending, 1, __ATOMIC_ACQ_REL)) return; /* another thread is at it, or stopped on its way by a debugger */
+    __weft_debug_hook(WEFT_DEBUG_END, t->slot, t->tls->clock, 0);
     weft__gate_end_process(s);
 }
 
@@ -210,7 +214,7 @@ static void pass(struct weft_thread *t, uint64_t now) {
     }
 }
 
-void weft__gate_arm(struct weft_thread *t) {
+static void arm(struct weft_thread *t) {
     struct weft_tls *s = t->tls;
     uint64_t now = s->clock;
     if (t->items < t->items_end && t->items->tick == now) {
@@ -231,12 +235,27 @@ void weft__gate_arm(struct weft_thread *t) {
     }
 }
 
+/* A debugger may change these words too, while the thread is stopped: it says what for first, and that is looked at last. */
+void weft__gate_arm(struct weft_thread *t) {
+    arm(t);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (likely(!__weft_debug.stop_tick) || t->slot != __weft_debug.stop_slot) return;
+    struct weft_tls *s = t->tls;
+    uint64_t stop = __weft_debug.stop_tick;
+    if (s->clock < stop && s->limit > stop) s->limit = stop;
+    if (s->clock == stop && __weft_debug.stop_site) {
+        s->me = POISON;
+        s->limit = stop + 1;
+    }
+}
+
 void weft__gate_tick(struct weft_thread *t) {
     uint64_t now = t->tls->clock;
     settle(t);
     pass(t, now);
     if (unlikely(t->items == t->items_end && !t->open_end && now > t->final_tick)) weft__gate_park(t);
     at(t, 0);
+    weft__debug_at(t, 0);
     weft__gate_arm(t);
 }
 
@@ -254,6 +273,7 @@ void weft__gate_miss(struct weft_thread *t, uint64_t site) {
     at(t, site);
     /* Reached, and nothing is known beyond, not even that the access here was done: then it must not be. */
     if (unlikely(cut && t->cur_tick == WEFT_NEVER && !anything_left(t))) weft__gate_park(t);
+    weft__debug_at(t, site);
 }
 
 void weft__gate_end(struct weft_thread *t) { settle(t); }
@@ -293,8 +313,7 @@ uint32_t weft__gate_op(struct weft_thread *t) {
 
 const void *weft__gate_data(const struct weft_sched_item *i) { return weft__file + i->data; }
 
-/* The process is about to end in this thread: let all others finish their recorded parts first (LEAP 2.5). */
-void weft__gate_finish(struct weft_thread *t) {
+static void finish(struct weft_thread *t) {
     settle(t);
     __atomic_store_n(&t->waiting, 3, __ATOMIC_SEQ_CST);
     weft__gate_awake(-1);
@@ -322,8 +341,15 @@ void weft__gate_finish(struct weft_thread *t) {
     }
 }
 
+/* The process is about to end in this thread: let all others finish their recorded parts first (LEAP 2.5). */
+void weft__gate_finish(struct weft_thread *t) {
+    finish(t);
+    __atomic_store_n(&t->waiting, 0, __ATOMIC_SEQ_CST);
+    __weft_debug_hook(WEFT_DEBUG_END, t->slot, t->tls->clock, 0);
+}
+
 void weft__gate_forked(struct weft_thread *t) {
-    progress = watched = 0;
+    progress = watched = ending = 0;
     awake = 1;
     for (uint32_t s = 1; s < weft__slots; s++)
         if (weft__threads[s]) weft__gate_open(weft__threads[s]);

@@ -230,7 +230,8 @@ void weft__heap_forked(void) {
     weft__zero(pool_locks, sizeof pool_locks);
     spare_lock = rt_lock = 0;
 }
-static int in_runtime(void) { return weft__mode != WEFT_NATIVE && __weft_tls.depth; }
+/* A call that a debugger makes is none of the program's either. */
+static int in_runtime(void) { return weft__mode != WEFT_NATIVE ? __weft_tls.depth != 0 : __weft_debug.calling != 0; }
 
 /* What libc frees while the runtime calls it and is the program's all the same: thread-local storage of a library that was
  * loaded with dlopen, allocated when the thread first came to it, and freed by who joins the thread. That cannot be done on

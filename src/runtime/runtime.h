@@ -354,6 +354,12 @@ const void *weft__gate_data(const struct weft_sched_item *i);
 __attribute__((noreturn)) void weft__gate_end_process(const struct weft_sched *s);
 __attribute__((noreturn)) void weft__gate_park(struct weft_thread *t);
 
+/* ---- debug.c: for `weft debug` */
+extern WEFT_API struct weft_debug __weft_debug;
+WEFT_API void __weft_debug_hook(uint64_t event, uint64_t slot, uint64_t tick, uint64_t site);
+void weft__debug_wait(void);                              /* until a debugger is there, if the launcher wants one here */
+void weft__debug_at(struct weft_thread *t, uint64_t site); /* at (clock, site), before the access or operation */
+
 /* ---- event.c: what wrappers are made of; each works in both modes */
 void weft__tick(struct weft_thread *t);
 void weft__order(struct weft_thread *t, const void *object);  /* this position comes after the object's last operation */

@@ -382,6 +382,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     if (e > envp && same(e[-1], "LD_BIND_NOW=1", 14)) e[-1] = NULL;
     open_control(control);
     __asm__ volatile("int3"); /* the launcher waits for this, and lets us go (src/replay/place.c) */
+    weft__debug_wait();
     weft__place_open();
     struct weft_thread *t = weft__thread_new(1);
     t->tls = &__weft_tls;
