@@ -766,7 +766,7 @@ static void delay(struct weft_thread *t) {
     uint64_t x = next_random(t);
     if (x & 3) return;
     uint32_t bits = x & 0x3c ? 5 : 10;
-    for (uint64_t n = (x >> 8) & ((1u << bits) - 1); n; n--) weft__pause();
+    for (int i = (int)((x >> 8) & ((1u << bits) - 1)); i > 0; i--) weft__pause();
 }
 
 /* An access of n bytes at p is about to happen at (clock, site): on return every line of it is t's own, or its words are
