@@ -90,6 +90,7 @@ struct weft_run {
     struct weft_schedule control;
     struct weft_follow *follow;
     int lock;
+    sigset_t mask; /* of one that is recorded once: to be set again when its trace is closed */
 };
 int weft__run_init(struct weft_run *r, char *const *argv, struct weft_err *err) WEFT_MUST; /* what all runs have in common */
 int weft__run_begin(struct weft_run *r, struct weft_err *err) WEFT_MUST;                   /* the trace, with nothing in it */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -52,6 +53,7 @@ static int record_once(struct weft_run *r, const char *dir_option) {
     int e = weft__run_seal(r, dir_option ? dir_option : weft__basename(r->dir), &err);
     weft__run_say(&r->lines);
     weft__run_end(r);
+    sigprocmask(SIG_SETMASK, &r->mask, NULL);
     if (e < 0) {
         weft__warn("the program ended, but its trace cannot be closed: %s", err.text);
         if (e == -EBADMSG) return WEFT_FAILED;

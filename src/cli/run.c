@@ -231,7 +231,7 @@ int weft__run_go(struct weft_run *r, struct weft_err *err) {
         .program = r->program, .argv = r->start.argv, .env = r->start.env, .at_random = r->start.at_random,
         .stack_limit = r->start.stack_limit, .wait_all = true, .may_interrupt = r->catching, .control = &r->control,
         .message = r->message, .ctx = r, .pass_on = pass_on, .started = started,
-        .watch = r->watch.all_us || r->watch.idle_us ? &r->watch : NULL};
+        .watch = r->watch.all_us || r->watch.idle_us ? &r->watch : NULL, .mask = r->catching ? NULL : &r->mask};
     r->watch.activity = activity;
     r->watch.halt = halt;
     clock_gettime(CLOCK_MONOTONIC, &begun);

@@ -316,7 +316,14 @@ int weft__launch(const struct weft_launch *l, int *status, struct weft_err *err)
     if (r >= 0) r = l->debug ? run_debugged(l, pid, r > 0, server, status, old, &mask, err)
                              : run(l, pid, r > 0, alive[0], server, status, err);
     running = 0;
-    sigprocmask(SIG_SETMASK, &mask, NULL);
+    /* Whoever has ended the program by SIGTERM may send a second one (timeout(1) does), to us alone: the trace is to be closed. */
+    idle = mask;
+    if (l->mask) {
+        *l->mask = mask;
+        sigaddset(&idle, SIGTERM);
+        sigaddset(&idle, SIGHUP);
+    }
+    sigprocmask(SIG_SETMASK, &idle, NULL);
     for (size_t i = 0; i < HANDLED; i++) sigaction(handled[i], &old[i], NULL);
     if (interrupted) {
         signal(interrupted, SIG_DFL);

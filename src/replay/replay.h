@@ -8,6 +8,7 @@
 #include "trace/trace.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/types.h>
 
 /* ---- schedule.c ---- */
@@ -114,6 +115,7 @@ struct weft_launch {
     uint64_t stack_limit;
     bool quiet;         /* stdout and stderr to /dev/null */
     bool no_stdin;      /* stdin from /dev/null */
+    sigset_t *mask;     /* may be NULL; then SIGTERM and SIGHUP stay blocked, and the mask is this when all is done */
     bool may_interrupt; /* SIGINT and the like end the program and its processes at once, and weft with them; otherwise
                            they are the program's */
     bool wait_all;      /* until all processes have ended that the program forked or spawned */
