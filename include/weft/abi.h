@@ -257,7 +257,6 @@ enum weft_chaos { /* record: a schedule of weft's choice (steer.c) */
 };
 #define WEFT_CHAOS_DEPTH 16u /* changes of priority, at most */
 #define WEFT_OPT_DELAYS 1u /* record: races are to show: more splits, and delays */
-#define WEFT_OPT_STATS 2u  /* runtime prints its counters at the end */
 #define WEFT_OPT_REFER 4u  /* record: what is read from large files is referred to */
 #define WEFT_OPT_WAITS 8u  /* replay of a run that was stuck: the runtime keeps what threads wait for, and who has it */
 

@@ -49,6 +49,8 @@ class Way:
 WAYS = [
     Way("native", "native", None),
     Way("recorded", "weft", [WEFT, "record"]),
+    Way("delays", "weft", ["env", "WEFT_OPTIONS=delays", WEFT, "record"]),  # as --until-fail does
+    Way("random", "weft", [WEFT, "record", "--chaos", "--strategy", "random"]),
 ]
 
 
