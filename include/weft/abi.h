@@ -212,6 +212,7 @@ struct weft_hold {
 };
 
 #define WEFT_CONSOLE 1024
+#define WEFT_CONSOLE_RING 256
 struct weft_control {
     uint64_t magic;
     uint32_t mode;
@@ -232,7 +233,7 @@ struct weft_control {
     uint64_t parts;
     uint64_t launcher;     /* pid */
     uint64_t pid;          /* of a process that was forked, or executed another program: in its own control block */
-    uint64_t root;         /* record: descriptor of the launcher: the first process's control block */
+    uint64_t root;         /* descriptor of the launcher: the first process's control block */
     uint64_t alive;        /* record: descriptor of the launcher: a pipe that every recorded process keeps open until its end */
     uint64_t started;      /* record: when the recording began, ns since 1970 */
     uint64_t executed;     /* record: 1: a recorded process executed this program; then: */
@@ -244,6 +245,11 @@ struct weft_control {
     uint64_t chaos_events; /* record: how many an earlier run had */
     uint64_t events;       /* record with chaos: so many there were. Of the first process */
     uint64_t disk_bytes;   /* record: reserved for the streams of all processes. Of the first process */
+    uint64_t console_seq;  /* record: writes to the recorded stdout and stderr, by all processes; and */
+    uint64_t console_last; /* the last of them that was logged. Of the first process */
+    uint64_t console_done[WEFT_CONSOLE_RING]; /* replay: by number: the last one that was done. Of the first process */
+    uint32_t console_wake; /* replay: futex word: it was changed */
+    uint32_t zero;
     uint32_t debug;        /* replay: enum weft_debug_state */
     uint32_t file;         /* replay: descriptor of the launcher that is this file */
     char write_files[4096]; /* replay: absolute path of the folder to write files to; empty: none */

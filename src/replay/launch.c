@@ -235,6 +235,7 @@ static void introduce(const struct weft_schedule *s, const struct weft_control *
         struct weft_control *c = s->parts[k].control;
         if (!c) continue;
         c->launcher = root->launcher;
+        c->root = root->root;
         c->options = root->options;
         memcpy(c->server, root->server, sizeof c->server);
         memcpy(c->write_files, root->write_files, sizeof c->write_files);

@@ -142,7 +142,7 @@ void weft__gate_end_process(const struct weft_sched *s) {
         uint64_t set = 1ul << (s->end_code - 1);
         weft__kernel_sigaction((int)s->end_code, NULL, 0, 0);
         weft__raw(SYS_rt_sigprocmask, 1 /* SIG_UNBLOCK */, &set, 0, 8);
-        weft__raw(SYS_kill, weft__raw(SYS_getpid), s->end_code);
+        weft__raw(SYS_tgkill, weft__raw(SYS_getpid), weft__raw(SYS_gettid), s->end_code); /* before it goes on, under a debugger too */
     }
     weft__raw(SYS_exit_group, s->end_code);
     __builtin_unreachable();

@@ -276,17 +276,16 @@ static void open_control(const char *path) {
     c = (struct weft_control *)r;
     if (c->magic != WEFT_CONTROL_MAGIC) weft__rt_panic("the control file is foreign");
     weft__control = c;
+    root = weft__launcher_fd(c->root, O_RDWR);
+    r = weft__raw(SYS_mmap, weft__root, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, root, 0);
+    if (r != (long)weft__root) weft__rt_panic("cannot map the control file");
+    weft__raw(SYS_close, root);
     if (c->mode == WEFT_REPLAY) {
         r = weft__raw(SYS_mmap, WEFT_SCHED_BASE, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0);
         if (r < 0 && r > -4096) weft__rt_panic("cannot map the schedule");
         weft__file = (char *)r;
-    } else {
-        root = weft__launcher_fd(c->root, O_RDWR);
-        r = weft__raw(SYS_mmap, weft__root, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, root, 0);
-        if (r != (long)weft__root) weft__rt_panic("cannot map the control file");
-        weft__raw(SYS_close, root);
+    } else
         weft__log_alive(); /* now, while the launcher holds the pipe as well */
-    }
     weft__raw(SYS_close, fd);
     weft__waits_open(c);
     weft__mode = (int)c->mode;

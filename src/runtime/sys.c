@@ -375,9 +375,11 @@ struct write_item {
     uint64_t hash;
     uint32_t console;
     uint32_t file;   /* number (files.c) */
-    int64_t at;      /* in the file; is there only if that is not 0 */
+    int64_t at;      /* in the file, or of a console: number of the write; is there only if there is one */
+    uint64_t after;  /* of a console: the write that was logged last, by any process; is there only then */
 };
 #define WRITE_SHORT 16
+#define WRITE_FILE 24
 
 static void console_write(int fd, const unsigned char *p, size_t n) {
     while (n) {
@@ -387,6 +389,27 @@ static void console_write(int fd, const unsigned char *p, size_t n) {
         p += r;
         n -= (size_t)r;
     }
+}
+
+/* Several processes may write to the recorded stdout. What one of them has written and logged comes first in replay too;
+ * of two writes at the same time, any. */
+static void console_after(uint64_t n) {
+    uint64_t *done = &weft__root->console_done[n % WEFT_CONSOLE_RING];
+    for (;;) {
+        uint32_t wake = __atomic_load_n(&weft__root->console_wake, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(done, __ATOMIC_SEQ_CST) >= n) return;
+        weft__raw(SYS_futex, &weft__root->console_wake, FUTEX_WAIT, wake, 0);
+    }
+}
+static void console_was(uint64_t n) {
+    uint64_t *done = &weft__root->console_done[n % WEFT_CONSOLE_RING], had = __atomic_load_n(done, __ATOMIC_SEQ_CST);
+    while (had < n && !__atomic_compare_exchange_n(done, &had, n, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {}
+    __atomic_fetch_add(&weft__root->console_wake, 1, __ATOMIC_SEQ_CST);
+    weft__raw(SYS_futex, &weft__root->console_wake, FUTEX_WAKE, 1 << 30);
+}
+static void console_logged(uint64_t n) {
+    uint64_t *last = &weft__root->console_last, had = __atomic_load_n(last, __ATOMIC_SEQ_CST);
+    while (had < n && !__atomic_compare_exchange_n(last, &had, n, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {}
 }
 
 /* What several threads write to the recorded stdout comes out in one order, which is that of this lock. */
@@ -418,7 +441,7 @@ void weft__console_settle(void) {
 
 /* n bytes, gathered at data (record: in the bounce buffer; replay: too), go out by call nr. */
 long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n) {
-    struct write_item w = {weft_hash(data, n), 0, 0, 0};
+    struct write_item w = {weft_hash(data, n), 0, 0, 0, 0};
     if (RECORD) {
         w.console = b[0] >= 0 && b[0] < FD_MAX ? console[b[0]] : 0;
         w.file = w.console ? 0 : weft__file_of(b[0]);
@@ -436,15 +459,20 @@ long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsi
         weft__outside(t);
         long r = weft__raw_wait(t, nr, b);
         if (w.file && r > 0) w.at = weft__file_offset(nr, b, r);
+        if (w.console) {
+            w.after = __atomic_load_n(&weft__root->console_last, __ATOMIC_SEQ_CST);
+            w.at = (int64_t)__atomic_add_fetch(&weft__root->console_seq, 1, __ATOMIC_SEQ_CST);
+        }
         weft__inside(t);
-        weft__log_input(t, (uint64_t)nr, r, &w, w.file ? sizeof w : WRITE_SHORT);
+        weft__log_input(t, (uint64_t)nr, r, &w, w.console ? sizeof w : w.file ? WRITE_FILE : WRITE_SHORT);
+        if (w.console) console_logged((uint64_t)w.at);
         if (lock) weft__unlock(lock);
         return r;
     }
-    struct write_item was;
+    struct write_item was = {0};
     weft__tick(t);
     struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
-    if (!it || (it->size != 8 + sizeof was && it->size != 8 + WRITE_SHORT))
+    if (!it || (it->size != 8 + sizeof was && it->size != 8 + WRITE_FILE && it->size != 8 + WRITE_SHORT))
         weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot,
                        t->tls->clock, weft__sys_name(nr));
     int64_t r;
@@ -453,8 +481,10 @@ long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsi
     if (was.hash != w.hash)
         weft__diverged("thread %u at tick %lu writes %lu bytes to descriptor %ld that differ from the recorded ones", t->slot,
                        t->tls->clock, n, b[0]);
+    if (was.console && was.after) console_after(was.after);
     if (was.console && r > 0 && !(nr == SYS_pwrite64 && weft__raw(nr, was.console, data, r, b[3]) == r))
         console_write((int)was.console, data, (size_t)r);
+    if (was.console && was.at) console_was((uint64_t)was.at);
     if (was.file && r > 0) weft__file_write(was.file, data, (size_t)r, was.at);
     return r;
 }
