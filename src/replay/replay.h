@@ -29,6 +29,26 @@ int weft__record_control(const char *streams, uint64_t seed, struct weft_schedul
 void weft__schedule_reset(struct weft_schedule *s); /* before each run: as if no program had used it yet */
 void weft__schedule_fini(struct weft_schedule *s);
 
+/* ---- blocks.c: the partial order as one sequence with few switches ---- */
+struct weft_block {
+    uint32_t slot;
+    bool over;      /* the thread's stream ends here */
+    bool preempted; /* it stops before an access to memory that is to come after another thread's */
+    uint64_t from_tick, from_site, to_tick, to_site; /* positions of its first and last event */
+    uint64_t first, events;                          /* number of the first one in the sequence; how many */
+};
+struct weft_blocks {
+    struct weft_block *list;
+    size_t n, cap;
+    uint64_t events;
+    uint64_t switches, preemptive; /* between threads; how many of these are preemptive */
+    uint64_t left;                 /* threads whose streams were not used up: the edges have a cycle, or lead nowhere */
+};
+typedef void weft_event_fn(void *ctx, const struct weft_item *item, size_t block);
+/* event (may be NULL) gets the items in the sequence; those that came in parts without their bytes. */
+int weft__blocks_make(struct weft_trace *t, struct weft_blocks *out, weft_event_fn *event, void *ctx, struct weft_err *err) WEFT_MUST;
+void weft__blocks_fini(struct weft_blocks *b);
+
 /* ---- program.c: ELF files, as far as weft looks into them ---- */
 struct weft_program {
     bool weft;            /* has weft's note */
