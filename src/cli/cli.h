@@ -139,6 +139,7 @@ void weft__rerun_close(struct weft_rerun *r);
 /* A message of the runtime, its sites (@0xADDR) as file:line; new memory. */
 char *weft__message_lines(struct weft_trace *t, const char *message);
 void weft__status_text(struct weft_strbuf *b, uint32_t kind, uint32_t code); /* "exit 0", "signal 11 (SIGSEGV)" */
+void weft__stuck_text(struct weft_trace *t, const struct weft_control *c, pid_t pid, struct weft_strbuf *out); /* the same, as lines */
 /* Why the log ended before the program did; error as in a LOST item. */
 const char *weft__lost_text(uint64_t error);
 void weft__status_of(int wait_status, uint32_t *kind, uint32_t *code);

@@ -6,6 +6,8 @@
  * these is a deadlock, and is named; each thread is in one at most, as it waits for one thing, unless several read. */
 #include "cli/cli.h"
 
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +20,18 @@ struct view {
     struct weft_thread_view *threads;
     struct weft_hold *holds, *signals;
     size_t nthreads, nholds, nsignals;
+    struct weft_strbuf *out;
 };
+
+static void say(const struct view *v, const char *fmt, ...) WEFT_PRINTF(2, 3);
+static void say(const struct view *v, const char *fmt, ...) {
+    char line[4096];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    weft__strbuf_printf(v->out, "%s\n", line);
+}
 
 static const char *const kinds[] = {
     [WEFT_WAIT_NONE] = "",
@@ -43,16 +56,20 @@ static void put_place(const struct view *v, struct weft_strbuf *b, uint64_t addr
     weft__strbuf_printf(b, " at %s", s[i < n ? i : 0].place);
 }
 
+static const size_t sizes[] = {
+    [WEFT_WAIT_MUTEX] = sizeof(pthread_mutex_t),    [WEFT_WAIT_RDLOCK] = sizeof(pthread_rwlock_t), [WEFT_WAIT_WRLOCK] = sizeof(pthread_rwlock_t),
+    [WEFT_WAIT_SPIN] = sizeof(pthread_spinlock_t),  [WEFT_WAIT_COND] = sizeof(pthread_cond_t),     [WEFT_WAIT_BARRIER] = sizeof(pthread_barrier_t),
+    [WEFT_WAIT_SEM] = sizeof(sem_t),                [WEFT_WAIT_ONCE] = sizeof(pthread_once_t),
+};
+
 static void put_object(const struct view *v, struct weft_strbuf *b, uint32_t kind, uint64_t object) {
-    uint64_t offset;
-    const char *name = weft__stacks_object(v->stacks, object, &offset);
+    char *name = weft__symbols_variable(v->symbols, object, kind < sizeof sizes / sizeof *sizes ? sizes[kind] : 0);
     weft__strbuf_printf(b, "%s ", kinds[kind]);
-    if (!name)
-        weft__strbuf_printf(b, "0x%llx", (unsigned long long)object);
-    else if (offset)
-        weft__strbuf_printf(b, "%s+%llu", name, (unsigned long long)offset);
-    else
+    if (name)
         weft__strbuf_puts(b, name);
+    else
+        weft__strbuf_printf(b, "0x%llx", (unsigned long long)object);
+    free(name);
 }
 
 static const struct weft_thread_view *thread(const struct view *v, uint64_t slot) {
@@ -100,7 +117,7 @@ static void name_cycle(const struct view *v, const struct path *p, size_t from) 
         }
         weft__strbuf_printf(&b, "thread %u%s", p->at[from + (first + i + 1) % n]->slot, i + 1 < n ? ", which" : "");
     }
-    weft__warn("%s", b.s);
+    say(v, "%s", b.s);
     weft__strbuf_fini(&b);
 }
 
@@ -253,19 +270,19 @@ static void tell_threads(const struct view *v) {
             weft__strbuf_fini(&text[k]);
         }
         char *save, *line = strtok_r(text[i].s, "\n", &save);
-        weft__warn("thread %u %s", v->threads[i].slot, line);
-        while ((line = strtok_r(NULL, "\n", &save))) weft__warn("%s", line);
+        say(v, "thread %u %s", v->threads[i].slot, line);
+        while ((line = strtok_r(NULL, "\n", &save))) say(v, "%s", line);
         if (n > NAMED) weft__strbuf_printf(&same, " ... (%zu in all)", n + 1);
-        if (n) weft__warn("    and so %s thread%s%s", n == 1 ? "does" : "do", n == 1 ? "" : "s", same.s);
+        if (n) say(v, "    and so %s thread%s%s", n == 1 ? "does" : "do", n == 1 ? "" : "s", same.s);
         weft__strbuf_fini(&same);
         weft__strbuf_fini(&text[i]);
     }
     free(text);
 }
 
-void weft__stuck_tell(struct weft_trace *t, const struct weft_control *c, pid_t pid) {
+void weft__stuck_text(struct weft_trace *t, const struct weft_control *c, pid_t pid, struct weft_strbuf *out) {
     struct weft_err err;
-    struct view v = {.t = t};
+    struct view v = {.t = t, .out = out};
     if (weft__modules_read(t, &err) < 0) return;
     v.symbols = weft__symbols_new(t);
     v.stacks = weft__stacks_open(pid);
@@ -273,7 +290,6 @@ void weft__stuck_tell(struct weft_trace *t, const struct weft_control *c, pid_t 
     v.nholds = weft__holds_read(pid, c->threads.holds, c->threads.nholds, &v.holds);
     v.nsignals = weft__holds_read(pid, c->threads.signals, c->threads.nsignals, &v.signals);
     if (v.nsignals) qsort(v.signals, v.nsignals, sizeof *v.signals, by_slot);
-    weft__warn("%s: this is where it was stuck:", t->dir);
     find_cycles(&v);
     tell_threads(&v);
     free(v.threads);
@@ -281,4 +297,14 @@ void weft__stuck_tell(struct weft_trace *t, const struct weft_control *c, pid_t 
     free(v.signals);
     weft__stacks_close(v.stacks);
     weft__symbols_free(v.symbols);
+}
+
+void weft__stuck_tell(struct weft_trace *t, const struct weft_control *c, pid_t pid) {
+    struct weft_strbuf text = {0};
+    char *save;
+    weft__stuck_text(t, c, pid, &text);
+    if (!text.s) return;
+    weft__warn("%s: this is where it was stuck:", t->dir);
+    for (char *line = strtok_r(text.s, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) weft__warn("%s", line);
+    weft__strbuf_fini(&text);
 }

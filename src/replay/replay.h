@@ -100,8 +100,6 @@ struct weft_stacks *weft__stacks_open(pid_t pid);
 void weft__stacks_close(struct weft_stacks *s);
 /* Innermost first; how many. */
 size_t weft__stacks_read(struct weft_stacks *s, pid_t tid, struct weft_frame_view *frames, size_t most);
-/* The variable at an address; NULL: none that is known. */
-const char *weft__stacks_object(struct weft_stacks *s, uint64_t addr, uint64_t *offset);
 
 /* ---- below.c: the processes below weft ---- */
 void weft__below_kill(void);

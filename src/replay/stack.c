@@ -71,17 +71,3 @@ size_t weft__stacks_read(struct weft_stacks *s, pid_t tid, struct weft_frame_vie
     return 0;
 #endif
 }
-
-const char *weft__stacks_object(struct weft_stacks *s, uint64_t addr, uint64_t *offset) {
-#if WEFT_HAVE_LIBDW
-    GElf_Sym sym;
-    Dwfl_Module *m = s->dwfl ? dwfl_addrmodule(s->dwfl, addr) : NULL;
-    const char *name = m ? dwfl_module_addrinfo(m, addr, offset, &sym, NULL, NULL, NULL) : NULL;
-    if (name && *offset < sym.st_size && GELF_ST_TYPE(sym.st_info) == STT_OBJECT) return name;
-#else
-    (void)s;
-    (void)addr;
-    (void)offset;
-#endif
-    return NULL;
-}

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *op_name(uint64_t op, char *buf, size_t n) {
+const char *weft__op_text(uint64_t op, char *buf, size_t n) {
     switch (op) {
 #define X(name, code)                                                                                                  \
     case code: return #name;
@@ -86,7 +86,7 @@ static void print_item(FILE *out, const struct weft_item *i, struct weft_symbols
         if (i->kind == WEFT_ITEM_EDGE_STEP) fprintf(out, " step %" PRIu64, i->op);
         break;
     case WEFT_ITEM_INPUT:
-        fprintf(out, "%-7s %s", "input", op_name(i->op, buf, sizeof buf));
+        fprintf(out, "%-7s %s", "input", weft__op_text(i->op, buf, sizeof buf));
         if (i->size >= 8) {
             fputs(" = ", out);
             print_result(out, (int64_t)word(i));

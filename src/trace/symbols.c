@@ -280,3 +280,5 @@ const char *weft__symbols_line(struct weft_symbols *s, uint64_t addr) {
     }
     return a->text;
 }
+
+void *weft__symbols_dwfl(struct weft_symbols *s) { return s->dwfl; }

@@ -248,7 +248,16 @@ struct weft_source {
 };
 size_t weft__symbols_sources(struct weft_symbols *s, uint64_t addr, struct weft_source *out, size_t most);
 
+void *weft__symbols_dwfl(struct weft_symbols *s); /* libdw's; NULL: none */
+
+/* ---- variables.c ---- */
+/* The global variable with so many bytes there, with members and indices: "accounts[2].balance"; NULL: none that is known. New
+ * memory. */
+char *weft__symbols_variable(struct weft_symbols *s, uint64_t addr, size_t size);
+
 /* ---- dump.c, vectors.c ---- */
+/* "read", "mutex-lock", "operation 77": buf is for those without a fixed name. */
+const char *weft__op_text(uint64_t op, char *buf, size_t n);
 int weft__trace_dump(struct weft_trace *t, FILE *out, struct weft_err *err) WEFT_MUST;
 int weft__trace_vectors(struct weft_trace *t, FILE *out, struct weft_err *err) WEFT_MUST;
 
