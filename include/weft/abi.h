@@ -31,6 +31,7 @@
  *   0x0060_0000_0000  the heap's own tables (alloc.h)
  *   0x0600_0000_0000  the runtime's memory, in the order in which it is needed
  *   0x0a00_0000_0000  replay: the schedule
+ *   0x0c00_0000_0000  replay: what it tells of accesses, for reports
  *   0x0e00_0000_0000  what belongs to a thread's slot
  *   0x1000_0000_0000  the program's heap (alloc.h)
  *   0x5500_5555_4000  the program, if it is position-independent
@@ -43,6 +44,7 @@
 #define WEFT_RT_BASE 0x060000000000ul
 #define WEFT_RT_END 0x0a0000000000ul
 #define WEFT_SCHED_BASE 0x0a0000000000ul
+#define WEFT_ACCESSES_BASE 0x0c0000000000ul
 #define WEFT_SLOT_BASE 0x0e0000000000ul
 #define WEFT_PLACE_PROGRAM 0x550055554000ul
 #define WEFT_PLACE_BRK 0x552000000000ul
@@ -117,6 +119,7 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
 #define WEFT_ACC_OP 0x00ff0000u
 #define WEFT_ACC_WRITE 0x01000000u
 #define WEFT_ACC_ATOMIC 0x02000000u
+#define WEFT_ACC_ORDERED 0x08000000u /* an atomic load or store, of one piece anyway: for reports only */
 #define WEFT_ACC_PARTIAL 0x04000000u /* a write that may leave some bytes as they are, and may read them */
 
 enum weft_atomic {
@@ -252,6 +255,7 @@ struct weft_control {
     uint32_t zero;
     uint32_t debug;        /* replay: enum weft_debug_state */
     uint32_t file;         /* replay: descriptor of the launcher that is this file */
+    uint64_t accesses_off; /* replay with WEFT_OPT_ACCESSES: struct weft_accesses, behind map_size in the memory file */
     char write_files[4096]; /* replay: absolute path of the folder to write files to; empty: none */
     char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */
     char message[4096];    /* written by the runtime: one line for people, without prefix or newline */
@@ -265,6 +269,32 @@ enum weft_chaos { /* record: a schedule of weft's choice (steer.c) */
 #define WEFT_OPT_DELAYS 1u /* record: races are to show: more splits, and delays */
 #define WEFT_OPT_REFER 4u  /* record: what is read from large files is referred to */
 #define WEFT_OPT_WAITS 8u  /* replay of a run that was stuck: the runtime keeps what threads wait for, and who has it */
+#define WEFT_OPT_ACCESSES 16u /* replay for a report: the runtime tells of every access (struct weft_accesses) */
+
+/* The accesses of a replay, for the launcher. Every check comes to the runtime, which notes it in a ring: the last `room` accesses and
+ * operations of synchronisation, in an order that they may have happened in (accesses that conflict: in which they did). At positions
+ * in `stop`, and at the end, it asks the launcher to look (WEFT_EXEC_LOOK) before it goes on. */
+struct weft_access {
+    uint64_t addr; /* or the object */
+    uint64_t site; /* 0: an operation of the runtime, at this tick */
+    uint64_t tick;
+    uint32_t slot;
+    uint32_t what; /* WEFT_ACC_*, and the size, 0xffff for more; or WEFT_ACCESS_SYNC */
+};
+#define WEFT_ACCESS_SYNC 0x80000000u   /* synchronisation: comes after all before it with the same object */
+#define WEFT_ACCESS_LOCK 0x40000000u   /* with it: the thread has got the lock */
+#define WEFT_ACCESS_UNLOCK 0x20000000u /* with it: and gives it back */
+#define WEFT_ACCESS_FRESH 0x10000000u  /* no access: the allocator hands this memory out; what was there before does not count */
+#define WEFT_ACCESS_STOPS 8u
+#define WEFT_LOOK_END WEFT_ACCESS_STOPS /* in place of a stop's number: the process is about to end */
+struct weft_accesses {
+    uint64_t next; /* how many there were */
+    uint64_t room;
+    uint64_t size; /* bytes of all this */
+    uint64_t stops;
+    struct weft_access stop[WEFT_ACCESS_STOPS]; /* what: how often it has come by */
+    struct weft_access ring[];
+};
 
 /* A program that a recorded process executes has to be placed by the launcher, which is asked first: through a connection to
  * its abstract socket `server` (SOCK_SEQPACKET), a request and an answer. From then on it traces the thread that asked, until
@@ -274,6 +304,7 @@ enum weft_exec_kind {
     WEFT_EXEC_SELF = 1,  /* by this thread */
     WEFT_EXEC_CHILD = 2, /* by a child that it makes (posix_spawn) */
     WEFT_EXEC_STUCK = 3, /* nothing is executed: replay has come to where the recorded process was stuck, for people to look at */
+    WEFT_EXEC_LOOK = 4,  /* nor here: the thread stands at a stop (part: its number), or WEFT_LOOK_END */
 };
 struct weft_exec_request {
     uint32_t kind; /* enum weft_exec_kind */

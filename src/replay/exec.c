@@ -316,6 +316,11 @@ static void serve(const struct weft_launch *l, int s, int alive, pid_t own) {
         send(s, a, sizeof *a, MSG_NOSIGNAL);
         goto out;
     }
+    if (q->kind == WEFT_EXEC_LOOK) {
+        if (!record && peer.uid == geteuid() && l->look) l->look(l->ctx, peer.pid, (pid_t)q->tid, q->part);
+        send(s, a, sizeof *a, MSG_NOSIGNAL);
+        goto out;
+    }
     int r = peer.uid != geteuid() ? -EPERM : record ? part_make(l, q, &p) : part_find(l, q, &p, a);
     uint64_t options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
     if (q->kind == WEFT_EXEC_CHILD) options |= PTRACE_O_TRACEVFORK | PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE;

@@ -29,6 +29,10 @@ int weft__record_control(const char *streams, uint64_t seed, struct weft_schedul
 void weft__schedule_reset(struct weft_schedule *s); /* before each run: as if no program had used it yet */
 void weft__schedule_fini(struct weft_schedule *s);
 
+/* ---- accesses.c: what a replay tells beside the trace ---- */
+/* Behind the schedule; the caller unmaps it (its size bytes). */
+int weft__accesses_open(struct weft_schedule *s, uint64_t room, struct weft_accesses **out, struct weft_err *err) WEFT_MUST;
+
 /* ---- blocks.c: the partial order as one sequence with few switches ---- */
 struct weft_block {
     uint32_t slot;
@@ -142,6 +146,7 @@ struct weft_launch {
     void (*started)(void *ctx); /* called when the program runs; may be NULL */
     void (*pass_on)(void *ctx, int sig); /* wait_all: a signal for the processes that are left */
     void (*stuck)(void *ctx, pid_t pid); /* replay: this process stands where it was stuck; may be NULL */
+    void (*look)(void *ctx, pid_t pid, pid_t tid, unsigned which); /* replay: a thread stands at a stop; may be NULL */
     void *ctx;
     /* A debugger comes to the process with this control block: when that is ready, `debugger` executes it, in a child of
      * weft's. When it has ended (*debugger_status as from waitpid; -1: there was none), all processes of the program end. */

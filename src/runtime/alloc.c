@@ -816,7 +816,7 @@ size_t weft__heap_usable_size(const void *p) {
     return class <= WEFT_HEAP_CLASSES ? class_size[class] : unit_addr(unit_at(unit_of((uint64_t)p))->n);
 }
 
-int weft__heap_extent(const void *at, void **start, size_t *size) {
+int weft__heap_block(const void *at, void **start, size_t *size) {
     uint64_t p = (uint64_t)at;
     if (!live(p)) return 0;
     uint32_t u = unit_of(p), back = 0;
@@ -838,10 +838,12 @@ int weft__heap_extent(const void *at, void **start, size_t *size) {
         if (i >= span_blocks(class)) return 0;
         first += i * bytes;
     }
-    if (*state_of(first) < STATE_USED) return 0;
     *start = (void *)first;
     *size = bytes;
     return 1;
+}
+int weft__heap_extent(const void *at, void **start, size_t *size) {
+    return weft__heap_block(at, start, size) && *state_of((uint64_t)*start) >= STATE_USED;
 }
 
 /* All of it goes, also blocks that were never handed out: otherwise each slot would in time fill a span of each class

@@ -68,6 +68,7 @@ void weft__heap_free(struct weft_heap *h, void *p);
 size_t weft__heap_usable_size(const void *p);
 /* The block in use that contains p, whatever p is; 1 if there is one. */
 int weft__heap_extent(const void *p, void **start, size_t *size);
+int weft__heap_block(const void *p, void **start, size_t *size); /* or that is about to be handed out */
 /* The thread ends: all free memory that it has in hand goes to the common pools. The heap can be used on. */
 void weft__heap_retire(struct weft_heap *h);
 

@@ -334,6 +334,7 @@ WEFT_HIDDEN int weft__once_begin(int *o) {
     }
     if (!t) return r;
     weft__order(t, o);
+    SYNCS(t, o, 0);
     if (r) HOLDS(t, WEFT_WAIT_ONCE, o);
     WAITED(t);
     weft__return(t, was);
@@ -343,6 +344,7 @@ WEFT_HIDDEN void weft__once_end(int *o, int done) {
     int was;
     struct weft_thread *t = weft__enter(&was);
     if (t) weft__order(t, o);
+    if (t) SYNCS(t, o, WEFT_ACCESS_UNLOCK);
     if (t) RELEASES(t, o);
     __atomic_store_n(o, done ? ONCE_DONE : 0, __ATOMIC_RELEASE);
     weft__raw(SYS_futex, o, FUTEX_WAKE, INT_MAX);

@@ -50,8 +50,10 @@ WEFT_HIDDEN void weft__enter_miss(uint64_t p, uint64_t acc, uint64_t site) {
     if (!t) return;
     if (weft__mode == WEFT_RECORD)
         weft__rec_miss(t, p, (uint32_t)acc, site);
-    else if (weft__mode == WEFT_REPLAY)
+    else if (weft__mode == WEFT_REPLAY) {
         weft__gate_miss(t, site);
+        if (unlikely(weft__accesses)) weft__access_note(t, p, (uint32_t)acc, site);
+    }
 }
 
 /* A function whose address was taken is entered while the thread is outside: a callback from foreign code. */
@@ -85,15 +87,21 @@ void weft__order(struct weft_thread *t, const void *object) {
 }
 
 void weft__take(struct weft_thread *t, const void *p, size_t n) {
+    if (unlikely(weft__accesses)) weft__access_range(t, p, n, 1);
     if (weft__mode == WEFT_RECORD && n)
         while (weft__rec_take(t, (uint64_t)(uintptr_t)p, n, 0, 1)) {}
 }
 void weft__take_read(struct weft_thread *t, const void *p, size_t n) {
+    if (unlikely(weft__accesses)) weft__access_range(t, p, n, 0);
     if (weft__mode == WEFT_RECORD && n)
         while (weft__rec_take(t, (uint64_t)(uintptr_t)p, n, 0, 0)) {}
 }
 
 void weft__take2(struct weft_thread *t, const void *p, size_t n, const void *q, size_t m) {
+    if (unlikely(weft__accesses)) {
+        weft__access_range(t, p, n, 1);
+        weft__access_range(t, q, m, 0);
+    }
     if (weft__mode == WEFT_RECORD)
         while (weft__rec_take(t, (uint64_t)(uintptr_t)p, n, 0, 1) | weft__rec_take(t, (uint64_t)(uintptr_t)q, m, 0, 0)) {}
 }

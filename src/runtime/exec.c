@@ -127,6 +127,18 @@ void weft__tell_stuck(void) {
     if (s >= 0) weft__raw(SYS_close, s);
 }
 
+/* This thread stands at a stop: likewise. It may be in a handler, with a small stack. */
+void weft__look(uint32_t which) {
+    static struct weft_exec_request q;
+    static struct weft_exec_reply a;
+    static int lock;
+    weft__lock(&lock);
+    q = (struct weft_exec_request){.kind = WEFT_EXEC_LOOK, .tid = (uint32_t)weft__raw(SYS_gettid), .part = which};
+    long s = ask(&q, &a);
+    if (s >= 0) weft__raw(SYS_close, s);
+    weft__unlock(&lock);
+}
+
 /* Nothing was executed. */
 static void take_back(long s) {
     char byte = 0;

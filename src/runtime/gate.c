@@ -236,10 +236,10 @@ static void arm(struct weft_thread *t) {
         s->me = POISON;
         s->limit = now + 1;
     } else if (t->items < t->items_end) {
-        s->me = 0;
+        s->me = weft__accesses ? POISON : 0;
         s->limit = t->items->tick;
     } else {
-        s->me = 0;
+        s->me = weft__accesses ? POISON : 0;
         if (t->open_end)
             s->limit = WEFT_NEVER;
         else {
@@ -363,6 +363,7 @@ void weft__gate_finish(struct weft_thread *t) {
 }
 
 void weft__gate_forked(struct weft_thread *t) {
+    weft__accesses_forked();
     progress = watched = ending = 0;
     awake = 1;
     for (uint32_t s = 1; s < weft__slots; s++)

@@ -121,7 +121,7 @@ static void copy_on_rt(char *d, const char *s, size_t n, int zero) {
         size_t k = n < BLOCK ? n : BLOCK;
         weft__enter(&was);
         if (zero) {
-            weft__take(t, d, k);
+            if (likely(!weft__accesses)) weft__take(t, d, k); /* calloc is nobody's access */
             weft__zero(d, k);
         } else {
             weft__take2(t, d, k, s, k);
@@ -136,24 +136,32 @@ static void copy_on_rt(char *d, const char *s, size_t n, int zero) {
 void weft__heap_copy(void *d, const void *s, size_t n) { weft__on_rt((void *)copy_on_rt, d, s, n, 0L); }
 void weft__heap_zero(void *p, size_t n) { weft__on_rt((void *)copy_on_rt, p, (void *)NULL, n, 1L); }
 
-/* The block's first line becomes ours, at a tick of its own. */
-static void own_slow(void *p) {
+/* The block's first line becomes ours, at a tick of its own. For reports: all of the block is written, or begins a new life. */
+static void own_slow(void *p, const void *fresh) {
     int was;
+    void *start;
+    size_t size;
     struct weft_thread *t = weft__enter(&was);
-    weft__take(t, p, 1);
+    if (likely(!weft__accesses) || !(fresh ? weft__heap_block : weft__heap_extent)(p, &start, &size))
+        weft__take(t, p, 1);
+    else if (fresh)
+        weft__access_note(t, (uint64_t)(uintptr_t)start, WEFT_ACCESS_FRESH | (size < WEFT_ACC_SIZE ? (uint32_t)size : WEFT_ACC_SIZE), 0);
+    else
+        weft__access_range(t, start, size, 1);
     weft__leave(t, was);
 }
 
-void weft__heap_own(void *p) {
+static inline void own(void *p, const void *fresh) {
     struct weft_tls *s = &__weft_tls;
     if (weft__mode == WEFT_NATIVE || !s->self) return;
     /* A tick, and a check, as instrumented code does them. */
     if (unlikely(s->outside) || unlikely(s->clock + 1 >= __atomic_load_n(&s->limit, __ATOMIC_RELAXED)) ||
         unlikely(((uint16_t *)WEFT_TABLE_ADDR)[(uint32_t)(uintptr_t)p >> WEFT_LINE_SHIFT] != s->me))
-        weft__cold((void *)own_slow, p, NULL);
+        weft__cold((void *)own_slow, p, fresh);
     else
         s->clock++;
 }
+void weft__heap_own(void *p) { own(p, p); }
 
 static void release_on_rt(void *p, size_t n) {
     int was;
@@ -254,7 +262,7 @@ static void free_deferred(void) {
     while (deferred) {
         struct deferred *d = deferred;
         deferred = d->next;
-        weft__heap_own(d->p);
+        own(d->p, NULL);
         weft__heap_free(my_heap, d->p);
         rt_free(d);
     }
@@ -295,7 +303,7 @@ WEFT_API void free(void *p) {
         return;
     }
     struct weft_heap *h = heap();
-    weft__heap_own(p);
+    own(p, NULL);
     weft__heap_free(h, p);
 }
 WEFT_API void cfree(void *p) { free(p); }
@@ -316,7 +324,7 @@ WEFT_API void *realloc(void *p, size_t n) {
         return q;
     }
     struct weft_heap *h = heap();
-    weft__heap_own(p);
+    own(p, NULL);
     void *q = weft__heap_realloc(h, p, n);
     return q || !n ? q : nomem();
 }
@@ -349,7 +357,7 @@ WEFT_API void *pvalloc(size_t n) { return memalign(4096, (n + 4095) & ~4095ul); 
 WEFT_API size_t malloc_usable_size(void *p) {
     if (!p) return 0;
     if (unlikely(is_rt(p))) return rt_size(p);
-    weft__heap_own(p);
+    own(p, NULL);
     return weft__heap_usable_size(p);
 }
 WEFT_API int malloc_trim(size_t n) {

@@ -266,6 +266,20 @@ void weft__rec_forked(struct weft_thread *t);
 void weft__rec_after_fork(struct weft_thread *t);
 void weft__rec_begin(struct weft_thread *t);
 
+/* ---- accesses.c: replay for a report */
+extern WEFT_HIDDEN int weft__accesses; /* this is one */
+void weft__accesses_open(struct weft_control *c, long fd);
+void weft__access_note(struct weft_thread *t, uint64_t addr, uint32_t what, uint64_t site);
+void weft__access_range(struct weft_thread *t, const void *p, size_t n, int write);
+void weft__access_end(void);
+void weft__accesses_forked(void);
+void weft__look(uint32_t which); /* exec.c */
+/* The thread does something to the object that orders it with others. */
+#define SYNCS(t, object, how)                                                                                          \
+    do {                                                                                                               \
+        if (unlikely(weft__accesses)) weft__access_note(t, (uint64_t)(uintptr_t)(object), WEFT_ACCESS_SYNC | (how), 0); \
+    } while (0)
+
 /* ---- waits.c: replay of a run that was stuck */
 extern WEFT_HIDDEN int weft__waits; /* this is one */
 void weft__waits_open(struct weft_control *c);
@@ -284,6 +298,7 @@ void weft__tell_stuck(void); /* exec.c */
 #define HOLDS(t, kind, object)                                                                                         \
     do {                                                                                                               \
         if (unlikely(weft__waits)) weft__hold_note(t, kind, object);                                                   \
+        SYNCS(t, object, WEFT_ACCESS_LOCK);                                                                            \
     } while (0)
 #define RELEASES(t, object)                                                                                            \
     do {                                                                                                               \

@@ -146,6 +146,7 @@ static void crash(struct weft_thread *t, int sig, uint64_t ip, uint64_t addr, in
         if (was->ip != ip || was->addr != addr)
             weft__diverged("thread %u dies of signal %d at @0x%lx (address 0x%lx), recorded was @0x%lx (address 0x%lx)", t->slot, sig, ip, addr, was->ip, was->addr);
         weft__gate_finish(t);
+        weft__access_end();
     }
     weft__control->exit_kind = WEFT_END_SIGNAL;
     weft__control->exit_code = (uint32_t)sig;

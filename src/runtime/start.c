@@ -286,6 +286,7 @@ static void open_control(const char *path) {
         weft__file = (char *)r;
     } else
         weft__log_alive(); /* now, while the launcher holds the pipe as well */
+    weft__accesses_open(c, fd);
     weft__raw(SYS_close, fd);
     weft__waits_open(c);
     weft__mode = (int)c->mode;

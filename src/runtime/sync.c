@@ -161,6 +161,7 @@ WEFT_HIDDEN int weft__mutex_unlock(pthread_mutex_t *o) {
     weft__order(t, o);
     int wakes = RECORD && __atomic_load_n((const uint32_t *)(const void *)real, __ATOMIC_RELAXED) > 1; /* somebody waits */
     if (wakes) weft__rec_lend(t, 0);
+    SYNCS(t, o, WEFT_ACCESS_UNLOCK); /* before anybody else can have it */
     int r = PLAYED ? 0 : weft__real.pthread_mutex_unlock(real);
     if (wakes) weft__rec_back(t);
     r = outcome(t, common, WEFT_OP_MUTEX_UNLOCK, r);
@@ -208,6 +209,7 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
         if (weft__cancel_due(t)) LEFT(0);
         weft__input_if(t, WEFT_OP_COND_WAIT, r, 0);
     } else {
+        SYNCS(t, o, WEFT_ACCESS_UNLOCK);
         int rr = common ? EBUSY : weft__real.pthread_mutex_unlock(real);
         RELEASES(t, o);
         WAITS(WEFT_WAIT_COND, c, o);
@@ -319,6 +321,7 @@ WEFT_HIDDEN int weft__rwlock_unlock(pthread_rwlock_t *o) {
     ENTER(weft__real.pthread_rwlock_unlock(o));
     REAL(o);
     weft__order(t, o);
+    SYNCS(t, o, WEFT_ACCESS_UNLOCK);
     int r = PLAYED ? 0 : weft__real.pthread_rwlock_unlock(real);
     r = outcome(t, common, WEFT_OP_RWLOCK_UNLOCK, r);
     if (r == 0) RELEASES(t, o);
@@ -333,6 +336,7 @@ WEFT_HIDDEN int weft__barrier_wait(pthread_barrier_t *o) {
     REAL(o);
     int r = 0;
     weft__order(t, o); /* came */
+    SYNCS(t, o, 0);
     WAITS(WEFT_WAIT_BARRIER, o, NULL);
     weft__tick(t);
     if (RECORD) {
@@ -349,6 +353,7 @@ WEFT_HIDDEN int weft__barrier_wait(pthread_barrier_t *o) {
         weft__order(t, o); /* leaves: after all who came */
     } else
         while (weft__interrupt(t)) {}
+    SYNCS(t, o, 0);
     r = (int)weft__input_if(t, WEFT_OP_BARRIER_WAIT, r, 0);
     LEAVE(r);
 }
@@ -387,6 +392,7 @@ WEFT_HIDDEN int weft__spin_unlock(pthread_spinlock_t *lock) {
     ENTER(weft__real.pthread_spin_unlock(lock));
     REAL(lock);
     weft__order(t, (const void *)lock);
+    SYNCS(t, lock, WEFT_ACCESS_UNLOCK);
     int r = PLAYED ? 0 : weft__real.pthread_spin_unlock(real);
     RELEASES(t, (const void *)lock);
     LEAVE(r);
@@ -436,6 +442,7 @@ again:
         while (weft__real.sem_wait(real) != 0) {}
         t->waiting = 0;
     }
+    if (!e) SYNCS(t, o, 0);
     if (e) ERRNO = e;
     LEAVE(e ? -1 : 0);
 }
@@ -452,6 +459,7 @@ WEFT_HIDDEN int weft__sem_post(sem_t *o) {
     ENTER(weft__real.sem_post(o));
     REAL(o);
     weft__order(t, o);
+    SYNCS(t, o, 0);
     int r = PLAYED ? 0 : weft__real.sem_post(real);
     SIGNALS(t, WEFT_WAIT_SEM, o);
     LEAVE(r);

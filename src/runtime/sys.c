@@ -822,6 +822,7 @@ static long end_process(struct weft_thread *t, const long a[6]) {
         __builtin_memcpy(&was, weft__gate_data(it), 8);
         if (was != a[0]) weft__diverged("the program exits with status %ld, recorded was %ld", a[0], was);
         weft__gate_finish(t);
+        weft__access_end();
     }
     weft__control->exit_kind = WEFT_END_EXIT;
     weft__control->exit_code = (uint32_t)a[0] & 0xff;

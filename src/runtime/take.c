@@ -51,6 +51,10 @@ WEFT_WRAP(__weft_take_begin, weft__t_take_begin);
 
 static void add(const void *p, size_t n, int width, int write) {
     struct weft_thread *t = taker();
+    if (unlikely(weft__accesses) && (t = weft__self())) { /* of a string, what is touched for sure */
+        if (!weft__constant(p)) weft__access_range(t, p, width && n ? (size_t)width : n, write);
+        return;
+    }
     if (t) weft__group_add(t, p, n, width, write);
 }
 WEFT_HIDDEN void weft__t_take_range(const void *p, size_t n, int write) {
@@ -174,6 +178,7 @@ static void take2_slow(const void *d, size_t n, const void *s) {
 static inline void take2(const void *d, const void *s, size_t n) {
     if (weft__mode == WEFT_RECORD && __weft_tls.self && !(owned(d, n) && (!s || owned(s, n))))
         take2_slow(d, n, s);
+    if (unlikely(weft__accesses)) take2_slow(d, n, s);
 }
 
 extern void *(*weft__real_memcpy)(void *, const void *, size_t);

@@ -180,6 +180,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         weft__signal_born(t, c);
         weft__heap_attach(c);
         __atomic_fetch_add(&living, 1, __ATOMIC_SEQ_CST);
+        SYNCS(t, c, 0);
         r = weft__real.pthread_create(th, &a, weft__thread_tramp, c);
         if (r == 0) {
             c->pthread = *th;
@@ -237,6 +238,7 @@ WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
         weft__rec_after_fork(t);
     } else if (!weft__gate_input(t, WEFT_ITEM_START, t->parent))
         weft__diverged("thread %u starts, which the recording does not have", t->slot);
+    SYNCS(t, t, 0);
     weft__sud_thread(t);
 }
 
@@ -268,6 +270,7 @@ int weft__thread_exit(struct weft_thread *t) {
         weft__rec_out(t); /* for good: others take what it owned */
     } else if (!weft__gate_input(t, WEFT_ITEM_EXIT, 0))
         weft__diverged("thread %u ends at tick %lu, which the recording does not have", t->slot, t->tls->clock);
+    SYNCS(t, t, 0);
     if (unlikely(weft__waits)) weft__holds_ended(t);
     t->last_clock = t->tls->clock;
     t->last = (struct weft_pos){t->tls->clock, 0, t->slot, 0};
@@ -289,6 +292,7 @@ static int join_result(struct weft_thread *t, pthread_t p, void **ret, int r, vo
     /* First: once others know this position to be done, it must not come after anything more. */
     if (r == 0 && ret) weft__take(t, ret, sizeof *ret);
     if (r == 0 && c) {
+        SYNCS(t, c, 0);
         if (weft__mode == WEFT_RECORD) weft__rec_edge(t, 0, &c->last);
         weft__lock(&slots_lock);
         /* The slot's memory is the joiner's until it has joined. */

@@ -75,7 +75,7 @@ define void @huge(ptr %p) {
 ; CHECK-LABEL: define void @kinds
 ; CHECK: (ptr %p, i32 4)
 ; CHECK: load volatile i32
-; CHECK: (ptr %p, i32 8)
+; CHECK: (ptr %p, i32 134217736)
 ; CHECK: load atomic i64
 ; An atomic says which it is, and where it misses, what it works with: the value, and what is expected.
 ; CHECK: store i64 1, ptr getelementptr (i8, ptr @__weft_tls, i64 128)

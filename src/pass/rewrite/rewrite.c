@@ -65,6 +65,7 @@ static void access_inst(struct weft_rw *r, LLVMValueRef i) {
         break;
     default: return;
     }
+    if ((LLVMIsALoadInst(i) || LLVMIsAStoreInst(i)) && LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic && n < 16) flags |= WEFT_ACC_ORDERED;
     if (!flags && n == 16 && LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic)
         flags = WEFT_ACC_ATOMIC | WEFT_AT_LOAD << WEFT_ACC_OP_SHIFT; /* smaller ones are of one piece anyway */
     if (n && !LLVMGetPointerAddressSpace(LLVMTypeOf(p))) /* fs:, gs: relative: thread-local by nature */
