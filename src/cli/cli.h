@@ -17,7 +17,8 @@
     X(replay, "[OPTION...] [TRACE]", "run it again, exactly as it was recorded")                                       \
     X(debug, "[OPTION...] [TRACE] [-- GDB-ARG...]", "look at the recorded run with gdb")                                  \
     X(info, "[--json] [TRACE]", "tell what a trace is about")                                                          \
-    X(dump, "[--vectors] [TRACE]", "print threads, edges and inputs of a trace")                                       \
+    X(dump, "[--vectors | --perfetto] [TRACE]", "print threads, edges and inputs of a trace")                          \
+    X(report, "[OPTION...] [TRACE]", "tell why a run failed, and which accesses raced")                                \
     X(ls, "", "list the traces")                                                                                       \
     X(rm, "TRACE...", "remove traces")                                                                                 \
     X(check, "TRACE", "is every byte of a trace valid?")                                                               \
@@ -116,6 +117,7 @@ int weft__catch(const struct weft_catch *c, struct weft_run *r, const char *dir)
 /* ---- stuck.c ---- */
 /* Prints what the threads of the process, which replays t, wait for; it stands where it was stuck. */
 void weft__stuck_tell(struct weft_trace *t, const struct weft_control *c, pid_t pid);
+void weft__stuck_text(struct weft_trace *t, const struct weft_control *c, pid_t pid, struct weft_strbuf *out); /* the same, as lines */
 
 /* ---- rerun.c: a trace that is run again ---- */
 struct weft_rerun {
@@ -127,6 +129,10 @@ struct weft_rerun {
 /* The trace that the user means; all is checked and ready to be launched. If not: says why, and *status is to be weft's. To be
  * closed in any case. */
 bool weft__rerun_open(const char *name, struct weft_rerun *r, int *status);
+/* The same for a trace that is open, r->t: the rest is filled in. -ENODATA: there is nothing in it to replay. */
+int weft__rerun_prepare(struct weft_rerun *r, struct weft_err *err) WEFT_MUST;
+/* The part that this process runs again; NULL: it is the first process. */
+struct weft_schedule *weft__rerun_part(struct weft_schedule *s, pid_t pid);
 /* A process that was forked was stuck: so was the recording, even if its first process had ended. */
 bool weft__rerun_stuck(const struct weft_rerun *r);
 /* NULL: this run was the recorded one. Otherwise what was different; new memory. */
@@ -139,7 +145,6 @@ void weft__rerun_close(struct weft_rerun *r);
 /* A message of the runtime, its sites (@0xADDR) as file:line; new memory. */
 char *weft__message_lines(struct weft_trace *t, const char *message);
 void weft__status_text(struct weft_strbuf *b, uint32_t kind, uint32_t code); /* "exit 0", "signal 11 (SIGSEGV)" */
-void weft__stuck_text(struct weft_trace *t, const struct weft_control *c, pid_t pid, struct weft_strbuf *out); /* the same, as lines */
 /* Why the log ended before the program did; error as in a LOST item. */
 const char *weft__lost_text(uint64_t error);
 void weft__status_of(int wait_status, uint32_t *kind, uint32_t *code);

@@ -17,18 +17,9 @@ struct replaying {
     bool quiet;
 };
 
-static struct weft_schedule *part_of(struct weft_schedule *s, pid_t pid) {
-    for (size_t k = 0; k < s->nparts; k++) {
-        struct weft_schedule *p = &s->parts[k], *found = p->fd >= 0 ? part_of(p, pid) : NULL;
-        if (found) return found;
-        if (p->trace && p->control->pid == (uint64_t)pid) return p;
-    }
-    return NULL;
-}
-
 static void on_stuck(void *ctx, pid_t pid) {
     struct replaying *r = ctx;
-    struct weft_schedule *s = part_of(r->schedule, pid);
+    struct weft_schedule *s = weft__rerun_part(r->schedule, pid);
     if (!r->quiet) weft__stuck_tell(s ? s->trace : r->t, s ? s->control : r->schedule->control, pid);
 }
 

@@ -47,6 +47,16 @@ static const struct {
      "  --process N    another process of the trace than the first one (1, 2, ...; its own are 1/1, 1/2, ...)\n"
      "\n"
      "Commands in gdb: weft-where, weft-edges [N], weft-run-to THREAD:TICK[:SITE]\n"},
+    {"report",
+     "\n"
+     "  --text         one screen for a terminal: the default\n"
+     "  --json         one JSON object; weft-report(1) tells its fields\n"
+     "  -o FILE.html   a page with a lane for each thread\n"
+     "  --no-replay    only what the trace tells: no stacks, values and races\n"},
+    {"dump",
+     "\n"
+     "  --vectors      LEAP's access vectors\n"
+     "  --perfetto     for the Perfetto viewer: tracks, slices and arrows, as JSON\n"},
 };
 
 static void print_options(const struct command *c) {

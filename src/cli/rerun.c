@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What weft replay and weft debug have in common: a trace is opened and made ready to run, and the run is judged. */
+/* What weft replay, weft debug and weft report have in common: a trace is opened and made ready to run, and the run is judged. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,41 +96,36 @@ static int parts_unchanged(const struct weft_schedule *s, const struct weft_trac
 
 bool weft__rerun_stuck(const struct weft_rerun *r) { return parts_stuck(&r->schedule); }
 
-bool weft__rerun_open(const char *name, struct weft_rerun *r, int *status) {
-    struct weft_err err;
-    *r = (struct weft_rerun){.schedule = {.fd = -1}};
-    *status = WEFT_FAILED;
-    if (weft__store_find(name, &r->dir, &err) < 0 || weft__trace_open(r->dir, &r->t, &err) < 0) {
-        weft__fail(&err);
-        return false;
+struct weft_schedule *weft__rerun_part(struct weft_schedule *s, pid_t pid) {
+    for (size_t k = 0; k < s->nparts; k++) {
+        struct weft_schedule *p = &s->parts[k], *found = p->fd >= 0 ? weft__rerun_part(p, pid) : NULL;
+        if (found) return found;
+        if (p->trace && p->control->pid == (uint64_t)pid) return p;
     }
+    return NULL;
+}
+
+static bool was_killed(const struct weft_rerun *r) {
+    return r->t->has_end && r->t->end.kind == WEFT_END_SIGNAL && r->schedule.counts.items == 0;
+}
+
+int weft__rerun_prepare(struct weft_rerun *r, struct weft_err *err) {
     struct weft_trace *t = r->t;
-    if (t->recording) {
-        weft__warn("%s: is still being recorded", t->dir);
-        return false;
-    }
-    if (weft__trace_is_part(r->dir)) {
-        weft__warn("%s: is a process of another trace's: it is replayed with the trace that it belongs to", t->dir);
-        return false;
-    }
-    if (weft__replay_schedule(t, &r->schedule, &err) < 0 || weft__program_unchanged(t, &err) < 0 ||
-        parts_unchanged(&r->schedule, t, &err) < 0) {
-        weft__fail(&err);
-        return false;
-    }
+    r->schedule = (struct weft_schedule){.fd = -1};
+    if (t->recording) return weft__err(err, EBUSY, "%s: is still being recorded", t->dir);
+    if (weft__trace_is_part(t->dir))
+        return weft__err(err, EINVAL, "%s: is a process of another trace's: it is replayed with the trace that it belongs to", t->dir);
+    int e = weft__replay_schedule(t, &r->schedule, err);
+    if (e == 0) e = weft__program_unchanged(t, err);
+    if (e == 0) e = parts_unchanged(&r->schedule, t, err);
+    if (e < 0) return e;
     if (t->has_end &&
         (r->schedule.counts.edges != t->end.edges || r->schedule.counts.inputs != t->end.inputs ||
-         r->schedule.counts.threads != t->end.threads || r->schedule.counts.stream_bytes != t->end.stream_bytes)) {
-        weft__warn("%s: a piece of its streams is missing (weft check tells more)", t->dir);
-        return false;
-    }
-    if (r->schedule.counts.threads == 0) {
-        bool killed = t->has_end && t->end.kind == WEFT_END_SIGNAL && r->schedule.counts.items == 0;
-        weft__warn("%s: there is nothing in it to replay%s", t->dir,
-                   killed ? ": the program was killed before it began" : "");
-        if (killed) *status = weft__status_repeat(t->end.kind, t->end.code);
-        return false;
-    }
+         r->schedule.counts.threads != t->end.threads || r->schedule.counts.stream_bytes != t->end.stream_bytes))
+        return weft__err(err, EBADMSG, "%s: a piece of its streams is missing (weft check tells more)", t->dir);
+    if (r->schedule.counts.threads == 0)
+        return weft__err(err, ENODATA, "%s: there is nothing in it to replay%s", t->dir,
+                         was_killed(r) ? ": the program was killed before it began" : "");
     r->launch = (struct weft_launch){
         .program = t->program,
         .cwd = t->cwd,
@@ -146,7 +142,20 @@ bool weft__rerun_open(const char *name, struct weft_rerun *r, int *status) {
         weft__warn("note: the working directory of the recording, %s, cannot be entered; replaying here", t->cwd);
         r->launch.cwd = NULL;
     }
-    return true;
+    return 0;
+}
+
+bool weft__rerun_open(const char *name, struct weft_rerun *r, int *status) {
+    struct weft_err err;
+    int e;
+    *r = (struct weft_rerun){.schedule = {.fd = -1}};
+    *status = WEFT_FAILED;
+    if ((e = weft__store_find(name, &r->dir, &err)) == 0 && (e = weft__trace_open(r->dir, &r->t, &err)) == 0 &&
+        (e = weft__rerun_prepare(r, &err)) == 0)
+        return true;
+    weft__fail(&err);
+    if (e == -ENODATA && was_killed(r)) *status = weft__status_repeat(r->t->end.kind, r->t->end.code);
+    return false;
 }
 
 char *weft__rerun_judge(const struct weft_rerun *r, int wait_status) {

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which accesses are to blame. A guess, and called one, but an informed one: the list has all accesses before the failure, in an order in
+ * which conflicting ones happened, and all synchronisation.
+ *
+ * Two questions about each pair of conflicting accesses to the same bytes by different threads (at least one writes, none between
+ * them):
+ *   Does synchronisation order them? Vector clocks over locks, barriers, semaphores, atomics, starts and ends of threads (FastTrack,
+ *     Flanagan and Freund, PLDI 2009; without its shortcuts). If not, it is a data race.
+ *   Did one come between two accesses of the other thread, so that no order of whole threads gives what was read or left (AVIO, Lu et
+ *     al., ASPLOS 2006: read-write-read, write-write-read, read-write-write, write-read-write)? What could not have been otherwise,
+ *     since a thread had to start or to end, or to come to a barrier, does not count.
+ *
+ * For each place in memory the best answer is kept: both, and an update that was lost (read-write-write); both; the first alone; the
+ * second alone; or the pair alone. Later ones are better than earlier ones. Then the failing thread's accesses are gone through, the
+ * last one first: what it touched last made it fail. The first place with a race is the answer, or a lost update, if there is one among
+ * the last NEAR accesses. Without a race, it is the first place that was come between. If it touched none of these (it had only the results
+ * of other threads), the accesses of all threads are gone through in the same way; and if there is nothing, it is the failing thread's
+ * last pair. */
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GRAIN 2u         /* log2 of the bytes of a place */
+#define WIDEST 4096u     /* bytes of one access that are looked at */
+#define THREADS 6u       /* last accesses of so many threads are kept for each place */
+#define NEAR 256u
+#define BACK 100000u     /* so many accesses of the failing thread are gone through */
+
+#define NONE UINT64_MAX
+
+const char *weft__race_text(enum weft_race_kind kind) {
+    switch (kind) {
+    case WEFT_RACE_LAST: return "the last conflicting accesses before the failure; synchronisation orders them";
+    case WEFT_RACE_BETWEEN: return "an access came between two of another thread's that were perhaps meant to be one step";
+    case WEFT_RACE_PAIR: return "no synchronisation orders these accesses: a data race";
+    case WEFT_RACE_TORN: return "no synchronisation orders these accesses (a data race), and one came between two of another thread's";
+    case WEFT_RACE_LOST: return "no synchronisation orders these accesses (a data race), and what the one in the middle wrote is lost";
+    case WEFT_RACE_NONE: break;
+    }
+    return "none was found";
+}
+
+struct last {
+    uint32_t slot;
+    uint64_t index, write; /* of its last access; of its last write, NONE if it has none */
+    uint64_t first;        /* of its first write since another thread was here; NONE */
+};
+struct place {
+    uint64_t key; /* address >> GRAIN, + 1 */
+    struct last last[THREADS];
+    uint32_t n;
+    uint32_t recent; /* slot of who was here last */
+    enum weft_race_kind kind;
+    uint32_t nfound;
+    uint64_t found[WEFT_RACE_ACCESSES];
+};
+struct object {
+    uint64_t key;
+    uint32_t *clock; /* and forced */
+};
+
+struct search {
+    const struct weft_access *list;
+    uint32_t *epoch; /* of the thread, at each access */
+    uint32_t slots;
+    uint32_t *clocks; /* by slot: slots numbers */
+    uint32_t *forced; /* the same, without locks and atomics */
+    struct place *places;
+    size_t nplaces, room;
+    struct object *objects;
+    size_t nobjects, objects_room;
+};
+
+static uint64_t spread(uint64_t key) { return key * 0x9e3779b97f4a7c15ull >> 20; }
+
+static struct place *place_at(struct place *p, size_t room, uint64_t key) {
+    size_t i = spread(key) & (room - 1);
+    while (p[i].key && p[i].key != key) i = (i + 1) & (room - 1);
+    return &p[i];
+}
+static struct place *place_of(struct search *s, uint64_t addr, bool make) {
+    uint64_t key = (addr >> GRAIN) + 1;
+    if (make && s->nplaces * 2 >= s->room) {
+        size_t room = s->room ? s->room * 2 : 4096;
+        struct place *n = weft__alloc(room * sizeof *n);
+        for (size_t i = 0; i < s->room; i++)
+            if (s->places[i].key) *place_at(n, room, s->places[i].key) = s->places[i];
+        free(s->places);
+        s->places = n;
+        s->room = room;
+    }
+    if (!s->room) return NULL;
+    struct place *p = place_at(s->places, s->room, key);
+    if (!p->key && make) {
+        p->key = key;
+        s->nplaces++;
+    }
+    return p->key ? p : NULL;
+}
+
+static struct object *object_at(struct object *o, size_t room, uint64_t key) {
+    size_t i = spread(key) & (room - 1);
+    while (o[i].key && o[i].key != key) i = (i + 1) & (room - 1);
+    return &o[i];
+}
+static uint32_t *object_clock(struct search *s, uint64_t key) {
+    if (s->nobjects * 2 >= s->objects_room) {
+        size_t room = s->objects_room ? s->objects_room * 2 : 256;
+        struct object *n = weft__alloc(room * sizeof *n);
+        for (size_t i = 0; i < s->objects_room; i++)
+            if (s->objects[i].key) *object_at(n, room, s->objects[i].key) = s->objects[i];
+        free(s->objects);
+        s->objects = n;
+        s->objects_room = room;
+    }
+    struct object *o = object_at(s->objects, s->objects_room, key);
+    if (!o->key) {
+        *o = (struct object){key, weft__alloc(2 * s->slots * sizeof *o->clock)};
+        s->nobjects++;
+    }
+    return o->clock;
+}
+
+/* hard: not a lock or an atomic, which could have been had in another order as well. */
+static void synchronise(struct search *s, uint32_t slot, uint64_t object, bool hard) {
+    uint32_t *mine = s->clocks + (size_t)slot * s->slots, *its = object_clock(s, object);
+    uint32_t *forced = s->forced + (size_t)slot * s->slots;
+    for (uint32_t k = 0; k < s->slots; k++) mine[k] = its[k] = mine[k] > its[k] ? mine[k] : its[k];
+    its += s->slots;
+    for (uint32_t k = 0; k < s->slots && hard; k++) forced[k] = its[k] = forced[k] > its[k] ? forced[k] : its[k];
+    if (hard && its[slot] < mine[slot]) its[slot] = mine[slot];
+    mine[slot]++;
+}
+
+/* Access a came before its thread did something that b's thread had to wait for: a start, an end, a barrier, a semaphore. */
+static bool is_forced(const struct search *s, uint64_t a, uint32_t slot) {
+    return s->epoch[a] <= s->forced[(size_t)slot * s->slots + s->list[a].slot];
+}
+
+static uint32_t bytes(const struct weft_access *a) {
+    uint32_t n = a->what & WEFT_ACC_SIZE;
+    return n < WIDEST ? n : WIDEST;
+}
+static bool overlap(const struct weft_access *a, const struct weft_access *b) {
+    return a->addr < b->addr + bytes(b) && b->addr < a->addr + bytes(a);
+}
+static bool writes(const struct weft_access *a) { return a->what & WEFT_ACC_WRITE; }
+
+static void keep(struct place *p, enum weft_race_kind kind, uint32_t n, uint64_t a, uint64_t b, uint64_t c) {
+    if (kind < p->kind) return;
+    p->kind = kind;
+    p->nfound = n;
+    p->found[0] = a;
+    p->found[1] = b;
+    p->found[2] = c;
+}
+
+/* Access i after o, which conflicts, at one place; mine: the last access of i's thread there. */
+static void conflict(const struct search *s, struct place *p, uint64_t mine, uint64_t o, uint64_t i) {
+    const struct weft_access *a = &s->list[o], *b = &s->list[i];
+    bool race = s->epoch[o] > s->clocks[(size_t)b->slot * s->slots + a->slot], between = false, lost = false;
+    if (mine != NONE && mine < o && overlap(&s->list[mine], a)) {
+        bool before = writes(&s->list[mine]), after = writes(b);
+        between = writes(a) ? !before || !after : before && after;
+        lost = !before && writes(a) && after && s->list[mine].addr == b->addr && bytes(&s->list[mine]) == bytes(b);
+    }
+    if (between && is_forced(s, o, b->slot)) between = false;
+    if (between)
+        keep(p, race && lost ? WEFT_RACE_LOST : race ? WEFT_RACE_TORN : WEFT_RACE_BETWEEN, 3, mine, o, i);
+    else
+        keep(p, race ? WEFT_RACE_PAIR : WEFT_RACE_LAST, 2, o, i, 0);
+}
+
+static void access_at(const struct search *s, struct place *p, uint64_t i) {
+    const struct weft_access *b = &s->list[i];
+    uint32_t at = 0;
+    while (at < p->n && p->last[at].slot != b->slot) at++;
+    uint64_t mine = at < p->n ? p->last[at].index : NONE;
+    for (uint32_t k = 0; k < p->n; k++) {
+        const struct last *o = &p->last[k];
+        if (k == at) continue;
+        if (o->write != NONE && overlap(&s->list[o->write], b)) conflict(s, p, mine, o->write, i);
+        /* What came between began here: a free, and not what was then made of the memory. */
+        if (o->first != NONE && o->first != o->write && mine != NONE && o->first > mine && overlap(&s->list[o->first], b)) conflict(s, p, mine, o->first, i);
+        if (writes(b) && o->index != o->write && overlap(&s->list[o->index], b)) conflict(s, p, mine, o->index, i);
+    }
+    if (at == p->n) {
+        if (p->n < THREADS)
+            p->n++;
+        else { /* the oldest goes */
+            at = 0;
+            for (uint32_t k = 1; k < THREADS; k++)
+                if (p->last[k].index < p->last[at].index) at = k;
+        }
+        p->last[at] = (struct last){.slot = b->slot, .write = NONE, .first = NONE};
+    }
+    struct last *l = &p->last[at];
+    l->index = i;
+    if (p->recent != b->slot) l->first = NONE;
+    p->recent = b->slot;
+    if (!writes(b)) return;
+    l->write = i;
+    if (l->first == NONE) l->first = i;
+}
+
+/* Memory that begins a new life. */
+static void forget(struct search *s, const struct weft_access *a) {
+    uint64_t end = a->addr + bytes(a);
+    for (uint64_t p = a->addr & ~((1ull << GRAIN) - 1); p < end; p += 1ull << GRAIN) {
+        struct place *q = place_of(s, p, false);
+        if (q) *q = (struct place){.key = q->key};
+    }
+}
+
+static void walk(struct search *s, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
+        const struct weft_access *a = &s->list[i];
+        uint32_t *mine = s->clocks + (size_t)a->slot * s->slots;
+        if (!mine[a->slot]) mine[a->slot] = 1;
+        if (a->what & WEFT_ACCESS_SYNC) {
+            synchronise(s, a->slot, a->addr << 1, !(a->what & (WEFT_ACCESS_LOCK | WEFT_ACCESS_UNLOCK)));
+            continue;
+        }
+        if (a->what & WEFT_ACCESS_FRESH) {
+            forget(s, a);
+            continue;
+        }
+        s->epoch[i] = mine[a->slot]; /* before: whoever comes after an atomic comes after its access */
+        if (a->what & (WEFT_ACC_ATOMIC | WEFT_ACC_ORDERED)) synchronise(s, a->slot, a->addr << 1 | 1, false);
+        uint64_t end = a->addr + bytes(a);
+        for (uint64_t p = a->addr & ~((1ull << GRAIN) - 1); p < end; p += 1ull << GRAIN) access_at(s, place_of(s, p, true), i);
+    }
+}
+
+static void answer(const struct search *s, const struct place *p, struct weft_race *out) {
+    *out = (struct weft_race){.kind = p->kind, .n = p->nfound};
+    uint64_t from = 0, to = UINT64_MAX;
+    for (uint32_t k = 0; k < p->nfound; k++) {
+        const struct weft_access *a = &s->list[p->found[k]];
+        out->index[k] = p->found[k];
+        if (a->addr > from) from = a->addr;
+        if (a->addr + bytes(a) < to) to = a->addr + bytes(a);
+    }
+    out->addr = from;
+    out->size = to > from ? (uint32_t)(to - from) : 0;
+}
+
+/* Goes back through the accesses of the thread (0: of all) to the first place that has at least that. */
+static bool look_back(struct search *s, uint64_t n, uint32_t slot, enum weft_race_kind least, struct weft_race *out) {
+    const struct place *best = NULL;
+    uint64_t seen = 0;
+    for (uint64_t i = n; i-- > 0 && seen < (best ? NEAR : BACK);) {
+        const struct weft_access *a = &s->list[i];
+        if ((slot && a->slot != slot) || a->what & (WEFT_ACCESS_SYNC | WEFT_ACCESS_FRESH)) continue;
+        seen++;
+        uint64_t end = a->addr + bytes(a);
+        for (uint64_t p = a->addr & ~((1ull << GRAIN) - 1); p < end; p += 1ull << GRAIN) {
+            const struct place *q = place_of(s, p, false);
+            if (!q || q->kind < least || q->kind == WEFT_RACE_NONE) continue;
+            if (!best || (q->kind == WEFT_RACE_LOST && best->kind != WEFT_RACE_LOST)) best = q;
+        }
+    }
+    if (best) answer(s, best, out);
+    return best;
+}
+
+void weft__race_find(const struct weft_access *list, uint64_t n, uint32_t slot, struct weft_race *out) {
+    struct search s = {.list = list};
+    *out = (struct weft_race){0};
+    for (uint64_t i = 0; i < n; i++)
+        if (list[i].slot >= s.slots) s.slots = list[i].slot + 1;
+    if (!n) return;
+    s.epoch = weft__alloc(n * sizeof *s.epoch);
+    s.clocks = weft__alloc((size_t)s.slots * s.slots * sizeof *s.clocks);
+    s.forced = weft__alloc((size_t)s.slots * s.slots * sizeof *s.forced);
+    walk(&s, n);
+    if (!look_back(&s, n, slot, WEFT_RACE_PAIR, out) && !look_back(&s, n, slot, WEFT_RACE_BETWEEN, out)) {
+        out->elsewhere = look_back(&s, n, 0, WEFT_RACE_PAIR, out) || look_back(&s, n, 0, WEFT_RACE_BETWEEN, out);
+        if (!out->elsewhere) look_back(&s, n, slot, WEFT_RACE_LAST, out);
+    }
+    for (size_t i = 0; i < s.objects_room; i++) free(s.objects[i].clock);
+    free(s.objects);
+    free(s.places);
+    free(s.clocks);
+    free(s.forced);
+    free(s.epoch);
+}
