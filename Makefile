@@ -4,7 +4,7 @@
 #   make demo            set up, build, record a racy program until it fails, replay that run
 #   make test            set up, build, run every test; make test T=e2e/foo runs one
 #   make install         honours prefix (default /usr/local) and DESTDIR
-#   make bench | soak | real | badluck | bugs | fuzz | clean
+#   make bench | soak | real | badluck | bugs | fuzz | test-report | clean
 BUILD ?= build
 prefix ?= /usr/local
 T ?=
@@ -41,6 +41,8 @@ bugs: all
 	@BUILD=$(BUILD) tests/bugs/run.py
 fuzz: all
 	@BUILD=$(BUILD) tests/fuzz/run.sh
+test-report: all
+	@BUILD=$(BUILD) tests/report/run.py
 
 install: all
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(prefix)'
@@ -48,4 +50,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup demo test bench soak real badluck bugs fuzz install clean
+.PHONY: all setup demo test bench soak real badluck bugs fuzz test-report install clean
