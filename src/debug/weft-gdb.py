@@ -11,6 +11,7 @@ threads are where they were then, the instruction is executed again, and then gd
 """
 import mmap
 import os
+import signal as signals
 import struct
 
 import gdb
@@ -396,6 +397,8 @@ class Hook(gdb.Breakpoint):
             signal = schedule.end_kind == END_SIGNAL and schedule.end_slot == slot and schedule.end_code
             if signal in FAULTS:
                 gdb.execute("handle %s stop print pass" % FAULTS[signal], to_string=True)
+            if schedule.end_kind == END_SIGNAL and not signal:  # from outside: it ends all there is, and gdb would stop once more
+                gdb.execute("handle %s nostop noprint pass" % signals.Signals(schedule.end_code).name, to_string=True)
             if not self.at_failure or (signal and signal != 9):
                 return False
             self.why = "The recorded run ended here: %s." % (
