@@ -14,7 +14,8 @@
  *            priorities, the highest one that is ready runs, and at d - 1 random events (of as many as an earlier run had) the
  *            running thread's priority drops below all others
  *
- * A thread that only waits (a spinning loop, sched_yield, a sleep), or runs for long without an end, lets all others go first. */
+ * A thread that only waits in a loop, or runs for long without an end, lets all others go first; one that sleeps or yields is
+ * outside meanwhile. */
 #include "runtime.h"
 #include "sys.h"
 #include <linux/futex.h>
