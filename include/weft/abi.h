@@ -176,6 +176,8 @@ enum weft_outcome {
     WEFT_OUT_DIVERGED = 2, /* replay differs; message says how */
     WEFT_OUT_STUCK = 3,    /* replay: all threads wait; message says where */
     WEFT_OUT_REFUSED = 4,  /* record or replay cannot go on: message says what is not supported */
+    WEFT_OUT_MISSING = 5,  /* a steered run needs an input that the trace does not have: message says which */
+    WEFT_OUT_BOUND = 6,    /* a steered run goes on for too long */
 };
 
 /* Where the threads of a process are, for who reads its memory. Written by the runtime at its start. */
@@ -255,6 +257,9 @@ struct weft_control {
     uint32_t zero;
     uint32_t debug;        /* replay: enum weft_debug_state */
     uint32_t file;         /* replay: descriptor of the launcher that is this file */
+    uint64_t given_off;    /* record: struct weft_given; 0: an ordinary recording */
+    uint64_t watched;      /* record: how often weft_given's `watch` was passed */
+    uint64_t last_site;    /* record, steered: of the thread that ended the process: its last event before that */
     uint64_t accesses_off; /* replay with WEFT_OPT_ACCESSES: struct weft_accesses, behind map_size in the memory file */
     char write_files[4096]; /* replay: absolute path of the folder to write files to; empty: none */
     char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */
@@ -264,6 +269,40 @@ enum weft_chaos { /* record: a schedule of weft's choice (steer.c) */
     WEFT_CHAOS_NONE = 0,
     WEFT_CHAOS_RANDOM = 1,
     WEFT_CHAOS_PCT = 2,
+    WEFT_CHAOS_TURNS = 3, /* threads take the turns that the launcher gives them; when these are used up, as the next */
+    WEFT_CHAOS_ALONE = 4, /* a thread goes on until it waits: weft_given's `next` says who comes then */
+};
+
+/* A steered run (TURNS and ALONE) is a recording whose inputs come from a trace: struct weft_given, at given_off of the memory file;
+ * all offsets are from its start. Nothing happens outside, and no thread waits in the kernel, so the same turns always give the same
+ * run. Positions are those of the trace: where an iteration is left out, the runtime counts on as if it had been there. */
+enum weft_next { /* ALONE: who goes on */
+    WEFT_NEXT_CHILD = 0,  /* a new thread at once; else the one that was created last */
+    WEFT_NEXT_PARENT = 1, /* the one that was created first */
+    WEFT_NEXT_TURNS = 2,  /* the one whose turn would be next */
+};
+struct weft_given {
+    uint64_t threads_off, threads; /* struct weft_given_thread[]; number 0 is the main thread */
+    uint64_t turns_off, turns;     /* struct weft_turn[] */
+    uint64_t next;                 /* enum weft_next */
+    uint64_t bound;                /* ticks of all threads; beyond, the run ends with WEFT_OUT_BOUND */
+    uint64_t watch;                /* a site: weft_control's `watched` counts how often it is passed */
+};
+struct weft_given_thread { /* one per START of the trace */
+    uint32_t slot;
+    uint32_t removed;              /* 1: it ends at once, and gives `value` to who joins it */
+    uint64_t value;
+    uint64_t items_off, items;     /* struct weft_sched_item[], kind WEFT_S_INPUT, in stream order. Of INPUT THREAD_CREATE `site` is the
+                                      number of the thread that was created */
+    uint64_t passes_off, passes;   /* struct weft_pass[], in order */
+};
+struct weft_turn { /* the thread runs until it stands at this position, or is beyond it, or cannot go on */
+    uint32_t thread, zero;
+    uint64_t tick, site; /* WEFT_NEVER-like UINT64_MAX: until it ends */
+};
+struct weft_pass { /* an iteration of a loop begins */
+    uint64_t tick, site;
+    uint32_t skip, zero; /* 1: it is left out */
 };
 #define WEFT_CHAOS_DEPTH 16u /* changes of priority, at most */
 #define WEFT_OPT_DELAYS 1u /* record: races are to show: more splits, and delays */

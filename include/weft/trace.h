@@ -38,8 +38,9 @@ enum weft_trace_version {
     WEFT_TRACE_V2 = 2, /* a chunk's hash covers its head; weft_hash has lanes */
     WEFT_TRACE_V3 = 3, /* streams.zst, streams and open together; version 2 has one of the first two, and is read so too */
     WEFT_TRACE_V4 = 4, /* blocks that come again */
+    WEFT_TRACE_V5 = 5, /* threads and iterations that were removed: REPEAT, START with bytes */
     WEFT_TRACE_OLDEST = WEFT_TRACE_V2, /* that is read */
-    WEFT_TRACE_VERSION = WEFT_TRACE_V4,
+    WEFT_TRACE_VERSION = WEFT_TRACE_V5,
 };
 
 /* ---- header -------------------------------------------------------------------------------------------------------
@@ -115,7 +116,7 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
     X(EDGE_DONE, 2, "comes after a position was done")                                                                 \
     X(INPUT, 3, "op: what; bytes: what the thread got from outside")                                                   \
     X(PART, 4, "bytes that belong to the next item that is not a PART; op 1: a block begins with them")                \
-    X(START, 5, "op: slot of the parent (0: main thread); the thread starts here")                                     \
+    X(START, 5, "op: slot of the parent (0: main thread); the thread starts here; 8 bytes: it ends at once, with this value") \
     X(EXIT, 6, "op: 0; the thread ends here")                                                                          \
     X(MODULE, 7, "op: 1 if built with weft; struct weft_module_item: a loaded module")                                 \
     X(CRASH, 8, "op: signal; struct weft_crash_item: a fatal signal")                                                  \
@@ -126,7 +127,8 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
     X(SIGNAL, 13, "op: signal; siginfo bytes: an asynchronous signal is delivered at this tick")                       \
     X(EDGE_STEP, 14, "comes after a position was reached and its first edges were satisfied")                            \
     X(MEMORY, 15, "op: site; u64 address, then bytes: what another process had put there when this thread accessed it") \
-    X(AGAIN, 16, "op: 1 for the slot's last block, 2 for the one before, ...: a PART with its bytes")
+    X(AGAIN, 16, "op: 1 for the slot's last block, 2 for the one before, ...: a PART with its bytes")                  \
+    X(REPEAT, 17, "op: 1 if this iteration of a loop was left out; 8 bytes: site; with op 0 replay does not look at it")
 
 enum weft_item_kind {
 #define WEFT_X(name, code, text) WEFT_ITEM_##name = code,
@@ -140,7 +142,7 @@ enum weft_item_kind {
 #define WEFT_OP_BASE 4096
 #define WEFT_OPS(X)                                                                                                    \
     X(THREAD_CREATE, 4096) /* result: error; data: u32 slot of the child */                                            \
-    X(THREAD_JOIN, 4097)                                                                                               \
+    X(THREAD_JOIN, 4097)   /* result: error; after a steered run: u64 what the thread gave, u64 its slot */            \
     X(MUTEX_LOCK, 4098)                                                                                                \
     X(MUTEX_TRYLOCK, 4099)                                                                                             \
     X(MUTEX_TIMEDLOCK, 4100)                                                                                           \

@@ -53,6 +53,56 @@ typedef void weft_event_fn(void *ctx, const struct weft_item *item, size_t block
 int weft__blocks_make(struct weft_trace *t, struct weft_blocks *out, weft_event_fn *event, void *ctx, struct weft_err *err) WEFT_MUST;
 void weft__blocks_fini(struct weft_blocks *b);
 
+/* ---- tree.c: the threads of a trace, and the iterations of loops that they passed (of a steered run's) ---- */
+struct weft_tree_thread {
+    uint32_t slot;
+    uint32_t parent;         /* number; of the main thread 0 */
+    uint32_t level;          /* 0: the main thread */
+    bool removed;            /* it ends at once already */
+    uint64_t value;          /* what it gave to who joined it, as far as the trace tells */
+    uint64_t from_tick, to_tick; /* of its first and last item */
+    uint64_t events;         /* items that a replay meets */
+    struct weft_pass *pass;  /* new memory */
+    size_t npasses;
+};
+struct weft_tree {
+    struct weft_tree_thread *list; /* by number: the main thread is 0, parents come before their children */
+    size_t n;
+};
+int weft__tree_make(struct weft_trace *t, struct weft_tree *out, struct weft_err *err) WEFT_MUST;
+void weft__tree_fini(struct weft_tree *t);
+/* The thread that had the slot at this tick. */
+uint32_t weft__tree_at(const struct weft_tree *t, uint32_t slot, uint64_t tick);
+
+/* ---- steered.c: a run that is recorded, with the inputs of a trace and an order of our own (weft_given in abi.h) ---- */
+struct weft_steered {
+    struct weft_trace *from;
+    const struct weft_tree *tree;  /* of it; its threads' `removed` and passes' `skip` say what is left out */
+    const struct weft_turn *turns;
+    size_t nturns;
+    enum weft_chaos how; /* TURNS or ALONE */
+    enum weft_next next;
+    uint64_t bound;      /* ticks of all threads; 0: none */
+    uint64_t watch;      /* a site; 0: none */
+    uint64_t timeout_us; /* for what should never happen: it hangs */
+};
+#define WEFT_ENDING_FRAMES 16u
+struct weft_ending {
+    uint32_t outcome;  /* enum weft_outcome: ENDED, MISSING, BOUND, REFUSED; RUNNING: it hung, or died otherwise */
+    uint32_t kind, code; /* ENDED: as in weft_trace_end; stuck: all threads wait */
+    uint64_t ip, addr; /* of a crash; 0: it was sent */
+    int32_t si_code;
+    uint32_t slot;     /* who ended it */
+    uint64_t last_site; /* its last event before: the place of an access, or where it called */
+    uint64_t watched;
+    uint64_t frame[WEFT_ENDING_FRAMES]; /* of the thread that ended it, innermost first; of its own modules only */
+    size_t frames;
+    char message[512]; /* if it is not ENDED */
+};
+/* Records into the folder `dir`, which it makes: a trace as any other, if it ENDED. What the program wrote to stdout and stderr is in
+ * the files DIR.out and DIR.err. Several may run at the same time, in processes of their own. */
+int weft__steered_run(const struct weft_steered *s, const char *dir, struct weft_ending *out, struct weft_err *err) WEFT_MUST;
+
 /* ---- program.c: ELF files, as far as weft looks into them ---- */
 struct weft_program {
     bool weft;            /* has weft's note */
