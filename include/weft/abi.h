@@ -51,6 +51,9 @@
 #define WEFT_PLACE_BRK_END 0x555500000000ul
 #define WEFT_STACKS_BASE 0x560000000000ul
 #define WEFT_PLACE_STACK 0x67fffffff000ul
+#define WEFT_STACK_SLOT (256ul << 20) /* from slot to slot */
+#define WEFT_HEAP_BASE 0x100000000000ul
+#define WEFT_HEAP_SLOT (111ul << 23)   /* from slot to slot: 888 MiB */
 #define WEFT_PLACE_LOW 0x680000000000ul
 #define WEFT_PLACE_TOP 0x6ff0f7fff000ul
 
@@ -200,6 +203,8 @@ enum weft_wait_kind {
     WEFT_WAIT_SEM,
     WEFT_WAIT_JOIN, /* object: slot */
     WEFT_WAIT_ONCE,
+    WEFT_WAIT_STREAM, /* or another lock of libc or the runtime; steered runs only */
+    WEFT_WAIT_FUTEX,  /* steered runs only */
 };
 /* What a thread is about to do, or does: the runtime fills it in in replay, with WEFT_OPT_WAITS. */
 struct weft_wait {
@@ -259,7 +264,8 @@ struct weft_control {
     uint32_t file;         /* replay: descriptor of the launcher that is this file */
     uint64_t given_off;    /* record: struct weft_given; 0: an ordinary recording */
     uint64_t watched;      /* record: how often weft_given's `watch` was passed */
-    uint64_t last_site;    /* record, steered: of the thread that ended the process: its last event before that */
+    uint64_t last_site;    /* record, steered: of the thread that ended the process: its last event before that, */
+    uint64_t last_slot;    /* and its slot */
     uint64_t accesses_off; /* replay with WEFT_OPT_ACCESSES: struct weft_accesses, behind map_size in the memory file */
     char write_files[4096]; /* replay: absolute path of the folder to write files to; empty: none */
     char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */
@@ -287,13 +293,15 @@ struct weft_given {
     uint64_t next;                 /* enum weft_next */
     uint64_t bound;                /* ticks of all threads; beyond, the run ends with WEFT_OUT_BOUND */
     uint64_t watch;                /* a site: weft_control's `watched` counts how often it is passed */
+    uint64_t signals;              /* there are some in the trace */
 };
 struct weft_given_thread { /* one per START of the trace */
+    uint64_t tick;                 /* of its START */
     uint32_t slot;
     uint32_t removed;              /* 1: it ends at once, and gives `value` to who joins it */
     uint64_t value;
-    uint64_t items_off, items;     /* struct weft_sched_item[], kind WEFT_S_INPUT, in stream order. Of INPUT THREAD_CREATE `site` is the
-                                      number of the thread that was created */
+    uint64_t items_off, items;     /* struct weft_sched_item[], kind WEFT_S_INPUT, in stream order. `site`: of INPUT THREAD_CREATE the
+                                      number of the thread that was created, UINT32_MAX: none; of SIGNAL its place */
     uint64_t passes_off, passes;   /* struct weft_pass[], in order */
 };
 struct weft_turn { /* the thread runs until it stands at this position, or is beyond it, or cannot go on */

@@ -74,6 +74,12 @@ static void child(const struct weft_launch *l, char *const *env, int pipe, const
     if (null < 0 && (l->no_stdin || l->quiet)) fail(pipe, STEP_STDIO);
     if (l->no_stdin && dup2(null, 0) < 0) fail(pipe, STEP_STDIO);
     if (l->quiet && (dup2(null, 1) < 0 || dup2(null, 2) < 0)) fail(pipe, STEP_STDIO);
+    for (int k = 1; l->output && k <= 2; k++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s.%s", l->output, k == 1 ? "out" : "err");
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (fd < 0 || dup2(fd, k) < 0) fail(pipe, STEP_STDIO);
+    }
     if (l->cwd && chdir(l->cwd) < 0) fail(pipe, STEP_CWD);
     struct rlimit stack;
     getrlimit(RLIMIT_STACK, &stack);

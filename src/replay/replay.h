@@ -28,6 +28,9 @@ int weft__replay_schedule(struct weft_trace *t, struct weft_schedule *out, struc
 int weft__record_control(const char *streams, uint64_t seed, struct weft_schedule *out, struct weft_err *err) WEFT_MUST;
 void weft__schedule_reset(struct weft_schedule *s); /* before each run: as if no program had used it yet */
 void weft__schedule_fini(struct weft_schedule *s);
+static inline uint64_t weft__page_up(uint64_t n) { return (n + 4095) & ~4095ull; }
+/* Grows the file at its end; the new bytes are zero. */
+int weft__schedule_grow(struct weft_schedule *s, uint64_t size, struct weft_err *err) WEFT_MUST;
 
 /* ---- accesses.c: what a replay tells beside the trace ---- */
 /* Behind the schedule; the caller unmaps it (its size bytes). */
@@ -186,6 +189,7 @@ struct weft_launch {
     const uint8_t *at_random;
     uint64_t stack_limit;
     bool quiet;         /* stdout and stderr to /dev/null */
+    const char *output; /* stdout and stderr to the files OUTPUT.out and OUTPUT.err; NULL: no */
     bool no_stdin;      /* stdin from /dev/null */
     sigset_t *mask;     /* may be NULL; then SIGTERM and SIGHUP stay blocked, and the mask is this when all is done */
     bool may_interrupt; /* SIGINT and the like end the program and its processes at once, and weft with them; otherwise

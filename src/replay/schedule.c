@@ -307,10 +307,8 @@ static int map_new(uint64_t size, struct weft_schedule *out, struct weft_err *er
     return 0;
 }
 
-static uint64_t page_up(uint64_t n) { return (n + 4095) & ~4095ull; }
 
-/* Grows the file at its end; the new bytes are zero. */
-static int map_grow(struct weft_schedule *s, uint64_t size, struct weft_err *err) {
+int weft__schedule_grow(struct weft_schedule *s, uint64_t size, struct weft_err *err) {
     if (ftruncate(s->fd, (off_t)size) < 0)
         return weft__err(err, errno, "cannot grow a memory file to %llu bytes: %s", (unsigned long long)size,
                          strerror(errno));
@@ -368,11 +366,11 @@ int weft__replay_schedule(struct weft_trace *t, struct weft_schedule *out, struc
         goto out;
     }
 
-    uint64_t sched_off = page_up(sizeof(struct weft_control));
+    uint64_t sched_off = weft__page_up(sizeof(struct weft_control));
     uint64_t data_off = padded(sched_off + sizeof(struct weft_sched) + b.nslots * sizeof(struct weft_sched_slot));
     uint64_t items_off = data_off + b.data_len;
     uint64_t flags_off = items_off + items * sizeof(struct weft_sched_item);
-    if ((r = map_new(page_up(flags_off), &s, err)) < 0) goto out;
+    if ((r = map_new(weft__page_up(flags_off), &s, err)) < 0) goto out;
     for (size_t n = 0; n < b.nslots; n++)
         if (b.slots[n].marks) b.slots[n].mark = weft__alloc(b.slots[n].marks * sizeof(struct mark));
     struct weft_sched_item *list = (struct weft_sched_item *)(s.map + items_off);
@@ -391,7 +389,7 @@ int weft__replay_schedule(struct weft_trace *t, struct weft_schedule *out, struc
 
     if ((r = build_parts(t->dir, &s, err)) < 0) goto out;
     uint64_t parts_off = flags_off + flags * sizeof(uint32_t);
-    if ((r = map_grow(&s, page_up(parts_off + s.nparts * sizeof(uint32_t)), err)) < 0) goto out;
+    if ((r = weft__schedule_grow(&s, weft__page_up(parts_off + s.nparts * sizeof(uint32_t)), err)) < 0) goto out;
     for (size_t k = 0; k < s.nparts; k++)
         if (s.parts[k].fd >= 0) ((uint32_t *)(s.map + parts_off))[k] = (uint32_t)s.parts[k].fd;
     struct weft_sched *head = (struct weft_sched *)(s.map + sched_off);
@@ -439,7 +437,7 @@ int weft__record_control(const char *streams, uint64_t seed, struct weft_schedul
     struct weft_schedule s;
     if (strlen(streams) >= sizeof s.control->streams)
         return weft__err(err, ENAMETOOLONG, "%s: the path is too long", streams);
-    int r = map_new(page_up(sizeof(struct weft_control)), &s, err);
+    int r = map_new(weft__page_up(sizeof(struct weft_control)), &s, err);
     if (r < 0) return r;
     *s.control =
         (struct weft_control){.magic = WEFT_CONTROL_MAGIC, .mode = WEFT_RECORD, .seed = seed, .map_size = s.size};

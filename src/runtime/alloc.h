@@ -3,6 +3,7 @@
 #ifndef WEFT_ALLOC_H
 #define WEFT_ALLOC_H
 
+#include "weft/abi.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +17,6 @@
  *   0x5500_0000_0000  end
  *
  * All of it is mapped piecewise, when first needed, in segments of 8 MiB of heap. */
-#define WEFT_HEAP_BASE 0x100000000000ul
 #define WEFT_HEAP_COMMON 0x480000000000ul
 #define WEFT_HEAP_END 0x550000000000ul
 #define WEFT_HEAP_UNITS_ADDR 0x006000000000ul /* + index; the index is the address >> 16 */
@@ -24,7 +24,7 @@
 
 #define WEFT_HEAP_SEG_SHIFT 23                 /* 8 MiB: what is mapped at once */
 #define WEFT_HEAP_UNIT_SHIFT 16                /* 64 KiB: what spans and runs are made of */
-#define WEFT_HEAP_STRIDE (111ul << WEFT_HEAP_SEG_SHIFT) /* from slot to slot: 888 MiB */
+#define WEFT_HEAP_STRIDE WEFT_HEAP_SLOT
 #define WEFT_HEAP_LISTS_SHIFT 19               /* 512 KiB of list items per slot */
 
 /* ---- classes */

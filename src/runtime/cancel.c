@@ -79,6 +79,8 @@ WEFT_HIDDEN int weft__pthread_cancel(pthread_t p) {
             int tid = __atomic_load_n(&c->tid, __ATOMIC_SEQ_CST);
             if (c == t)
                 weft__attend(t);
+            else if (unlikely(weft__given))
+                weft__turns_kick(c);
             else if (tid && c->alive)
                 weft__raw(SYS_tgkill, weft__raw(SYS_getpid), tid, KICK);
         }
@@ -258,6 +260,25 @@ WEFT_HIDDEN int weft__barrier_block(struct weft_thread *t, pthread_barrier_t *b,
     return 0;
 }
 
+/* In a steered run who comes waits before the tick at which it leaves. */
+WEFT_HIDDEN int weft__barrier_steered(struct weft_thread *t, pthread_barrier_t *b) {
+    uint32_t *word = (uint32_t *)b, count = word[2];
+    uint64_t was = __atomic_fetch_add((uint64_t *)b, 1, __ATOMIC_ACQ_REL);
+    if (((uint32_t)was + 1) % count == 0) {
+        __atomic_fetch_add((uint64_t *)b, (1ul << 32) - count, __ATOMIC_ACQ_REL);
+        weft__turns_wake(b, INT_MAX);
+        weft__tick(t);
+        return PTHREAD_BARRIER_SERIAL_THREAD;
+    }
+    weft__turns_wait_begin(t, WEFT_WAIT_BARRIER, b);
+    weft__tick(t);
+    while (weft__turns_wait(t, NULL) == EINTR) {
+        weft__interrupt(t);
+        t->waits = WEFT_WAIT_BARRIER;
+    }
+    return 0;
+}
+
 WEFT_HIDDEN int weft__spin_block(struct weft_thread *t, pthread_spinlock_t *l) {
     for (uint32_t i = 1;; i++) {
         int r = weft__real.pthread_spin_trylock(l);
@@ -327,6 +348,10 @@ WEFT_HIDDEN int weft__once_begin(int *o) {
             weft__raw(SYS_futex, o, FUTEX_WAIT, v, 0);
             continue;
         }
+        if (unlikely(weft__given)) {
+            if (weft__turns_block(t, WEFT_WAIT_ONCE, o, NULL) == EINTR) weft__interrupt(t);
+            continue;
+        }
         weft__outside(t);
         long w = wait_at(t, 0, o, (uint32_t)v, 1, CLOCK_MONOTONIC, NULL);
         weft__inside(t);
@@ -347,6 +372,7 @@ WEFT_HIDDEN void weft__once_end(int *o, int done) {
     if (t) SYNCS(t, o, WEFT_ACCESS_UNLOCK);
     if (t) RELEASES(t, o);
     __atomic_store_n(o, done ? ONCE_DONE : 0, __ATOMIC_RELEASE);
+    if (unlikely(weft__given)) weft__turns_release(o);
     weft__raw(SYS_futex, o, FUTEX_WAKE, INT_MAX);
     if (t) weft__return(t, was);
 }

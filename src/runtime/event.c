@@ -144,7 +144,7 @@ void weft__leave(struct weft_thread *t, int was_outside) {
 
 /* Something from outside: in record `ret` and the n bytes at `data` are logged; in replay both are filled in. */
 int64_t weft__input(struct weft_thread *t, int op, int64_t ret, void *data, size_t n) {
-    if (weft__mode == WEFT_RECORD) {
+    if (WEFT_LIVE) {
         weft__log_input(t, (uint64_t)op, ret, data, n);
         return ret;
     }
@@ -158,6 +158,12 @@ int64_t weft__input(struct weft_thread *t, int op, int64_t ret, void *data, size
     const char *d = weft__gate_data(i);
     __builtin_memcpy(&ret, d, 8);
     weft__copy(data, d + 8, n);
+    return ret;
+}
+
+int64_t weft__result(struct weft_thread *t, int op, int64_t ret, void *data, size_t n) {
+    if (!weft__given) return weft__input(t, op, ret, data, n);
+    weft__log_input(t, (uint64_t)op, ret, data, n);
     return ret;
 }
 

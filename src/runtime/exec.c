@@ -353,6 +353,7 @@ static int spawn(spawner *real, int *pid, const char *path, const void *actions,
         x.pid = (uint32_t)child;
     }
     r = (int)weft__input(t, WEFT_OP_SPAWN, r, &x, sizeof x);
+    if (weft__given && x.part) weft__refuse("the program starts another one that is recorded too, and a run with several processes cannot be steered");
     if (!RECORD && r == 0 && x.part && weft__part_fd(x.part)) weft__child_new(x.pid, spawn_again(x.part, argv, env));
     if (r == 0 && pid) {
         weft__take(t, pid, sizeof *pid);

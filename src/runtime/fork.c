@@ -111,6 +111,7 @@ WEFT_HIDDEN long weft__fork_rt(void) {
         weft__heap_fork(0);
         return r < 0 ? -(long)*weft__real.__errno_location() : r;
     }
+    if (weft__given) weft__refuse("the program forks, and a run with several processes cannot be steered");
     uint64_t all = ~(1ul << (SIGSYS - 1)), mask; /* libc may be trapped (filter.c) */
     uint32_t part;
     int64_t pid;

@@ -19,7 +19,7 @@ static uint32_t *flags;
 static int ending;   /* one of them ends the process */
 static int watched;  /* one of the threads that are through looks after the end */
 static int progress; /* advances whenever anybody gets past a gate: the stuck check watches it */
-#define POISON 1
+#define POISON WEFT_POISON
 
 /* Where every thread that could run has a core, whoever is waited for is about to come, and a sleep would cost more; else a
  * spin takes its core away from it. And shorter after spins in vain: something else has the cores. */
@@ -295,6 +295,7 @@ void weft__gate_end(struct weft_thread *t) { settle(t); }
 
 /* The input that the recording has at this tick. */
 struct weft_sched_item *weft__gate_input(struct weft_thread *t, int item, int64_t op) {
+    if (weft__given) return weft__given_input(t, item, op);
     uint64_t now = t->tls->clock;
     for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == now; i++)
         if (i->kind == WEFT_S_INPUT) {
@@ -321,6 +322,7 @@ int weft__gate_next_is(struct weft_thread *t, int op, const void *data, size_t n
 
 /* The operation of the next input at this tick; 0: there is none. */
 uint32_t weft__gate_op(struct weft_thread *t) {
+    if (weft__given) return weft__given_op(t);
     for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == t->tls->clock; i++)
         if (i->kind == WEFT_S_INPUT) return i->item == WEFT_ITEM_INPUT ? i->a : 0;
     return 0;

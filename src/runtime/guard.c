@@ -35,6 +35,10 @@ static int foreign_acquire(struct weft_thread *t, unsigned char *g) {
             if (mine) g[1] = 1;
             weft__unlock(&foreign_lock);
             if (mine) break;
+            if (unlikely(weft__given)) {
+                weft__turns_block(t, WEFT_WAIT_ONCE, g, NULL);
+                continue;
+            }
         } else if (weft__gate_next_is(t, WEFT_OP_ONCE, &g, sizeof g))
             break;
         weft__raw(SYS_sched_yield);
@@ -42,7 +46,7 @@ static int foreign_acquire(struct weft_thread *t, unsigned char *g) {
     int was;
     weft__enter(&was);
     uint64_t a = (uint64_t)(uintptr_t)g;
-    weft__input(t, WEFT_OP_ONCE, 1, &a, sizeof a);
+    weft__result(t, WEFT_OP_ONCE, 1, &a, sizeof a);
     weft__leave(t, was);
     return 1;
 }
@@ -54,12 +58,14 @@ WEFT_HIDDEN int weft__guard_acquire(unsigned char *g) {
     while ((r = look(g)) < 0) {
         int was;
         struct weft_thread *t = weft__enter(&was);
-        if (t) weft__outside(t);
-        weft__raw(SYS_sched_yield);
-        if (t) {
-            weft__inside(t);
-            weft__leave(t, was);
+        if (t && unlikely(weft__given))
+            weft__turns_block(t, WEFT_WAIT_ONCE, g, NULL);
+        else {
+            if (t) weft__outside(t);
+            weft__raw(SYS_sched_yield);
+            if (t) weft__inside(t);
         }
+        if (t) weft__leave(t, was);
     }
     return r;
 }
@@ -71,6 +77,7 @@ static void set(unsigned char *g, int made) {
     if (t) weft__take(t, g, 8);
     if (made) __atomic_store_n(&g[0], 1, __ATOMIC_RELEASE);
     __atomic_store_n(&g[1], 0, __ATOMIC_RELEASE);
+    if (unlikely(weft__given)) weft__turns_release(g);
     if (t) weft__leave(t, was);
 }
 WEFT_HIDDEN void weft__guard_release(unsigned char *g) { set(g, 1); }

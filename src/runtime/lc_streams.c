@@ -51,7 +51,9 @@ static long begin_rt(FILE *f) {
     if (!t) return 0;
     (void)*(const volatile char *)f; /* one that is not there is missed here, in record and replay */
     if (weft__mode == WEFT_RECORD) {
-        if (REAL(ftrylockfile)(f) != 0) {
+        int busy;
+        while ((busy = REAL(ftrylockfile)(f)) && unlikely(weft__given)) weft__turns_block(t, WEFT_WAIT_STREAM, f, NULL);
+        if (busy) {
             weft__outside(t);
             REAL(flockfile)(f);
             weft__inside(t);
@@ -68,6 +70,7 @@ static void end_rt(FILE *f, long was, long gone) {
     if (!t) return;
     weft__order(t, f);
     if (!gone) REAL(funlockfile)(f);
+    if (unlikely(weft__given)) weft__turns_release(f);
     weft__leave(t, (int)was | w);
 }
 static void leave_rt(long was) {
@@ -293,8 +296,12 @@ static FILE *next_rt(struct walk *w) {
         list_open();
         for (n = list.newest; n && (n->serial >= w->before || !(n->f->_flags & LINKED)); n = n->older) {}
         if (!n || weft__mode != WEFT_RECORD || REAL(ftrylockfile)(n->f) == 0) break;
-        if ((busy = w->end && (naps == 50 || !REAL(__fpending)(n->f)))) break;
+        if ((busy = w->end && (naps == 50 || weft__given || !REAL(__fpending)(n->f)))) break;
         weft__unlock(&list.lock);
+        if (unlikely(weft__given)) {
+            weft__turns_block(t, WEFT_WAIT_STREAM, n->f, NULL);
+            continue;
+        }
         weft__outside(t);
         long nap[2] = {0, naps < 10 ? 20000 : 1000000}; /* s, ns */
         weft__raw(SYS_nanosleep, nap, 0);

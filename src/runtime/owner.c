@@ -62,6 +62,7 @@
 #define LINE_OF(p) ((uint32_t)(p) >> WEFT_LINE_SHIFT)
 #define PAGE_LINES 64u
 int weft__steering; /* enum weft_chaos */
+int weft__given;    /* the run is steered (turns.c) */
 int weft__delays;   /* failures are wanted: lines are split often, and there are delays between accesses of their words */
 
 /* ---- locks ----------------------------------------------------------------------------------------------------- */
@@ -751,7 +752,7 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             if (asked_again(line)) odds = EARLY_SHARE;
         }
         t->stirred = weft__tsc();
-        if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds)) split(t, line, site);
+        if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds) && !weft__given) split(t, line, site);
         return waited;
     }
 }

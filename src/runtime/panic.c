@@ -59,6 +59,7 @@ __attribute__((noreturn)) static void end(int outcome, const char *f, va_list ap
     char local[1024];
     if (__atomic_exchange_n(&once, 1, __ATOMIC_ACQ_REL)) /* another thread is at it: it ends the process */
         for (;;) weft__raw(SYS_pause);
+    if (outcome == WEFT_OUT_DIVERGED && weft__given) outcome = WEFT_OUT_MISSING; /* it went another way than the trace */
     if (weft__control) {
         vformat(weft__control->message, sizeof weft__control->message, f, ap);
         __atomic_store_n(&weft__control->outcome, outcome, __ATOMIC_RELEASE);
@@ -82,5 +83,7 @@ __attribute__((noreturn)) static void end(int outcome, const char *f, va_list ap
 END(weft__refuse, WEFT_OUT_REFUSED)
 END(weft__diverged, WEFT_OUT_DIVERGED)
 END(weft__stuck, WEFT_OUT_STUCK)
+END(weft__missing, WEFT_OUT_MISSING)
+END(weft__bound, WEFT_OUT_BOUND)
 
 void weft__rt_panic(const char *what) { weft__refuse("internal error in the runtime: %s", what); }

@@ -21,6 +21,7 @@
 #include "weft/abi.h"
 #include "weft/trace.h"
 #include <stddef.h>
+#include <time.h>
 #include <stdint.h>
 
 #define WEFT_HIDDEN __attribute__((visibility("hidden")))
@@ -126,6 +127,26 @@ struct weft_thread {
     int steer, has_baton;         /* steer.c; has_baton: futex word */
     int32_t priority;
     uint32_t in_a_row;            /* events, or ticks, since it got the baton */
+    /* Steered (turns.c, given.c). */
+    uint32_t number;              /* in weft_given; NO_NUMBER: the trace does not have it */
+    int64_t shift;                /* from its clock to that of the trace */
+    uint64_t counted;             /* its clock, when ticks were counted last */
+    uint64_t stamp;               /* when it last let others go first */
+    uint64_t born_at;
+    uint64_t last_site;           /* of its last event */
+    struct weft_blocked {
+        int kind;                 /* enum weft_wait_kind; 0: it can go on */
+        int woken;                /* of a wait that ends by being woken: 1 woken, 2 timed out */
+        const void *object;
+        uint64_t site;            /* where the program called */
+        uint64_t ticket;          /* since when */
+        const struct timespec *until; /* NULL: for ever */
+    } blocked;
+    int waits;                    /* it has to be woken: `woken` says whether it was */
+    uint32_t last_given;          /* index of the item that it got last, + 1 */
+    uint32_t first_given;         /* all before have been used */
+    uint32_t passes;              /* of loops: used up */
+    struct timespec last_time;
     struct weft_seen *seen;       /* by slot */
     struct weft_log log;
     uint64_t edges, misses, splits, asks;
@@ -216,6 +237,8 @@ __attribute__((noreturn)) void weft__rt_panic(const char *what);                
 __attribute__((noreturn, format(printf, 1, 2))) void weft__refuse(const char *fmt, ...);    /* not supported */
 __attribute__((noreturn, format(printf, 1, 2))) void weft__diverged(const char *fmt, ...);  /* replay differs */
 __attribute__((noreturn, format(printf, 1, 2))) void weft__stuck(const char *fmt, ...);
+__attribute__((noreturn, format(printf, 1, 2))) void weft__missing(const char *fmt, ...);   /* steered: an input is not there */
+__attribute__((noreturn, format(printf, 1, 2))) void weft__bound(const char *fmt, ...);     /* steered: too long */
 __attribute__((format(printf, 3, 4))) size_t weft__format(char *buf, size_t n, const char *fmt, ...);
 #define WEFT_CHECK(c)                                                                                                  \
     do {                                                                                                               \
@@ -255,6 +278,50 @@ uint64_t weft__steer_tick(struct weft_thread *t); /* gives the limit for the nex
 void weft__steer_yield(struct weft_thread *t);
 void weft__steer_forked(struct weft_thread *t);
 void weft__steer_end(void); /* the process is about to end: everybody runs */
+void weft__baton_pass(struct weft_thread *o); /* NULL: to nobody */
+void weft__baton_wait(struct weft_thread *t);
+struct weft_thread *weft__baton_none(struct weft_thread *(*choose)(void)); /* the one that can go on after all, or NULL: nobody has the baton */
+void weft__baton_ask(struct weft_thread *t, int ready); /* t comes back: it is ready, and waits for the baton */
+
+/* turns.c: a steered run: who runs. All but born() and begin() are called by the thread that has the baton. */
+extern int weft__given; /* the run is steered */
+void weft__turns_open(struct weft_thread *t);
+void weft__turns_born(struct weft_thread *c);   /* c is about to be created, */
+void weft__turns_unborn(struct weft_thread *c); /* and was not, after all; */
+void weft__turns_child(struct weft_thread *t, struct weft_thread *c); /* or was */
+void weft__turns_begin(struct weft_thread *t);
+void weft__turns_event(struct weft_thread *t, uint64_t site);
+uint64_t weft__turns_tick(struct weft_thread *t);
+void weft__turns_yield(struct weft_thread *t);
+void weft__turns_over(struct weft_thread *t); /* t has ended */
+void weft__turns_away(struct weft_thread *t, int away); /* it waits in the kernel for foreign code; and is back */
+/* Until `object` is released or, timed, its time is over (ETIMEDOUT), or t is interrupted (EINTR). */
+int weft__turns_block(struct weft_thread *t, int kind, const void *object, const struct timespec *until);
+void weft__turns_release(const void *object);
+void weft__turns_kick(struct weft_thread *o);
+/* Waits that end by being woken: begin, then until it was woken (0), or ETIMEDOUT, EINTR. */
+void weft__turns_wait_begin(struct weft_thread *t, int kind, const void *object);
+int weft__turns_wait(struct weft_thread *t, const struct timespec *until);
+int weft__turns_wake(const void *object, int n); /* how many */
+int weft__steer_repeat(struct weft_thread *t, uint64_t site); /* 1: this iteration is left out */
+static inline uint64_t weft__trace_clock(const struct weft_thread *t) { return t->tls->clock + (uint64_t)t->shift; }
+
+/* given.c: a steered run: what comes from the trace */
+#define WEFT_NO_NUMBER UINT32_MAX
+#define WEFT_LIVE (weft__mode == WEFT_RECORD && !weft__given) /* inputs come from outside */
+extern WEFT_HIDDEN struct weft_given *weft__trace;
+static inline struct weft_given_thread *weft__given_thread(uint32_t number) {
+    return (struct weft_given_thread *)(weft__file + weft__trace->threads_off) + number;
+}
+void weft__given_open(void);
+struct weft_sched_item *weft__given_input(struct weft_thread *t, int item, int64_t op); /* logs it too; NULL: there is none */
+struct weft_sched_item *weft__given_find(struct weft_thread *t, int item, int64_t op);  /* only looks */
+void weft__given_use(struct weft_thread *t, struct weft_sched_item *i);
+uint32_t weft__given_op(struct weft_thread *t); /* of the input that follows the last one at once; 0: none */
+struct weft_sched_item *weft__given_signal(struct weft_thread *t, int place); /* one that is due */
+uint64_t weft__given_signal_tick(struct weft_thread *t); /* of the next one, by the trace's clock */
+int weft__given_time(struct weft_thread *t, struct timespec *ts);
+uint32_t weft__given_slot(struct weft_thread *t, uint32_t *number); /* for a new thread; 0: none */
 
 void weft__rec_in(struct weft_thread *t);
 void weft__rec_order(struct weft_thread *t, const void *object);
@@ -388,6 +455,7 @@ struct weft_thread *weft__enter(int *was_outside); /* NULL: native */
 void weft__leave(struct weft_thread *t, int was_outside);
 int64_t weft__input(struct weft_thread *t, int op, int64_t ret, void *data, size_t n); /* record: logs; replay: gives */
 int64_t weft__input_if(struct weft_thread *t, int op, int64_t ret, int64_t usual);      /* logs only the unusual */
+int64_t weft__result(struct weft_thread *t, int op, int64_t ret, void *data, size_t n); /* as weft__input, of what is done in a steered run too */
 /* Where the wrapper that runs was called from: the return address on the program's stack. */
 static inline uint64_t weft__caller(void) { return *(const uint64_t *)(uintptr_t)__weft_tls.saved[0]; }
 /* A thread under record or replay calls a wrapper; NULL in native mode and for threads weft does not know. */

@@ -34,7 +34,8 @@
 #include <signal.h>
 #include <sys/ucontext.h>
 
-#define RECORD (weft__mode == WEFT_RECORD)
+#define RECORD WEFT_LIVE /* signals come from outside */
+#define ORDERS (weft__mode == WEFT_RECORD)
 #define BIT(sig) (1ul << ((sig) - 1))
 #define KICK 32 /* libc's own for cancellation, which the runtime does itself */
 #define FAULTS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP))
@@ -134,7 +135,10 @@ void weft__signal_forked(struct weft_thread *t) {
 /* The process is about to die of `sig` in this thread. */
 static void crash(struct weft_thread *t, int sig, uint64_t ip, uint64_t addr, int code) {
     struct weft_crash_item c = {ip, addr, code, 0};
-    if (RECORD) {
+    if (ORDERS) {
+        weft__control->last_site = t->last_site;
+        weft__control->last_slot = t->slot;
+        if (weft__given) weft__look(WEFT_LOOK_END);
         weft__rec_release(t);
         weft__console_settle();
         weft__note_reached(t);
@@ -402,6 +406,7 @@ static struct weft_sched_item *recorded(struct weft_thread *t, int place) {
 
 WEFT_HIDDEN int weft__signal_due(struct weft_thread *t, int place) {
     if (RECORD) return __atomic_load_n(&t->sig_pending, __ATOMIC_RELAXED) & 1;
+    if (weft__given) return weft__given_signal(t, place) != NULL;
     return weft__mode == WEFT_REPLAY && recorded(t, place);
 }
 
@@ -427,9 +432,15 @@ WEFT_HIDDEN int weft__signal_deliver(struct weft_thread *t, int place, uint64_t 
             it.regs[REG_RIP] = ip;
             weft__log_item(t, WEFT_ITEM_SIGNAL, (uint64_t)sig, &it, sizeof it, NULL, 0);
         } else {
-            struct weft_sched_item *i = recorded(t, place);
-            i->kind = 0;
+            struct weft_sched_item *i = weft__given ? weft__given_signal(t, place) : recorded(t, place);
             __builtin_memcpy(&it, weft__gate_data(i), sizeof it);
+            if (weft__given) {
+                weft__given_use(t, i);
+                it.place = (uint32_t)place;
+                it.regs[REG_RIP] = ip;
+                weft__log_item(t, WEFT_ITEM_SIGNAL, i->a, &it, sizeof it, NULL, 0);
+            } else
+                i->kind = 0;
         }
         run(t, &it, NULL);
         n++;
@@ -552,9 +563,9 @@ WEFT_HIDDEN void *weft__enter_fault(void) {
     struct kernel_context *k = (struct kernel_context *)q->level[q->levels].context;
     struct signal_item it = {.place = WEFT_AT_FAULT};
     int was = t->tls->outside, sig = q->fault.si_signo;
-    if (RECORD) weft__rec_release(t);
+    if (ORDERS) weft__rec_release(t);
     if (was) weft__inside(t);
-    if (RECORD) {
+    if (ORDERS) {
         weft__lock(&user_lock);
         struct kernel_sigaction u = user[sig];
         weft__unlock(&user_lock);
@@ -736,7 +747,7 @@ long weft__sys_kill(struct weft_thread *t, long nr, const long a[6]) {
     int sig = (int)(nr == SYS_tgkill ? a[2] : a[1]);
     long pid = weft__raw(SYS_getpid), tid = weft__raw(SYS_gettid);
     int own = a[0] == pid || (nr == SYS_tkill && a[0] == tid), dies;
-    if (RECORD)
+    if (ORDERS)
         dies = own && sig > 0 && sig < 65 && user[sig].handler == SIG_DFL && fatal_by_default(sig) && !(t->sigmask & BIT(sig) & ~BIT(SIGKILL));
     else
         dies = dies_here(t);
@@ -819,7 +830,7 @@ static int send_thread(pthread_t p, int sig, int queue, union sigval value) {
     int was, r = 0;
     struct weft_thread *t = weft__enter(&was);
     if (!t) return queue ? weft__real.pthread_sigqueue(p, sig, value) : weft__real.pthread_kill(p, sig);
-    int dies = RECORD ? sig > 0 && sig < 65 && user[sig].handler == SIG_DFL && fatal_by_default(sig) && !(t->sigmask & BIT(sig)) : dies_here(t);
+    int dies = ORDERS ? sig > 0 && sig < 65 && user[sig].handler == SIG_DFL && fatal_by_default(sig) && !(t->sigmask & BIT(sig)) : dies_here(t);
     if (dies) weft__sys_kill(t, SYS_tgkill, (long[6]){weft__raw(SYS_getpid), weft__raw(SYS_gettid), sig});
     if (RECORD) r = queue ? weft__real.pthread_sigqueue(p, sig, value) : weft__real.pthread_kill(p, sig);
     r = (int)weft__input(t, SYS_tgkill, r, NULL, 0);

@@ -280,16 +280,20 @@ static void open_control(const char *path) {
     r = weft__raw(SYS_mmap, weft__root, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, root, 0);
     if (r != (long)weft__root) weft__rt_panic("cannot map the control file");
     weft__raw(SYS_close, root);
-    if (c->mode == WEFT_REPLAY) {
+    if (c->mode == WEFT_REPLAY || c->given_off) {
         r = weft__raw(SYS_mmap, WEFT_SCHED_BASE, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0);
         if (r < 0 && r > -4096) weft__rt_panic("cannot map the schedule");
         weft__file = (char *)r;
-    } else
-        weft__log_alive(); /* now, while the launcher holds the pipe as well */
+    }
+    if (c->mode == WEFT_RECORD) weft__log_alive(); /* now, while the launcher holds the pipe as well */
     weft__accesses_open(c, fd);
     weft__raw(SYS_close, fd);
     weft__waits_open(c);
     weft__mode = (int)c->mode;
+    if (c->given_off) {
+        weft__given = 1;
+        weft__given_open();
+    }
 }
 
 void weft__real_open(void) {
@@ -326,6 +330,7 @@ static void begin(struct weft_thread *t) {
     if (weft__mode == WEFT_RECORD && weft__control->chaos) {
         weft__steer_open();
         t->tls->me = WEFT_POISON;
+        if (weft__given) weft__turns_open(t);
         weft__steer_in(t);
     }
     weft__tick(t);

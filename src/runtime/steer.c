@@ -15,7 +15,9 @@
  *            running thread's priority drops below all others
  *
  * A thread that only waits in a loop, or runs for long without an end, lets all others go first; one that sleeps or yields is
- * outside meanwhile. */
+ * outside meanwhile.
+ *
+ * In a steered run (turns.c) the baton goes round by other rules: there this file has the baton only. */
 #include "runtime.h"
 #include "sys.h"
 #include <linux/futex.h>
@@ -51,6 +53,8 @@ static uint64_t next_random(void) {
 void weft__steer_open(void) {
     const struct weft_control *c = weft__control;
     if (!c->chaos) return;
+    weft__steering = (int)c->chaos;
+    if (weft__given) return;
     uint64_t most = c->chaos_events ? c->chaos_events : 10000;
     steer.rng = weft_hash(&c->seed, sizeof c->seed) | 1;
     steer.odds = 2 + (uint32_t)(next_random() % 9);
@@ -62,7 +66,6 @@ void weft__steer_open(void) {
         for (; k && steer.change[k - 1] > at; k--) steer.change[k] = steer.change[k - 1];
         steer.change[k] = at;
     }
-    weft__steering = (int)c->chaos;
 }
 
 /* In a forked process, of which t is all there is. */
@@ -89,7 +92,7 @@ static struct weft_thread *choose(struct weft_thread *not) {
     return best;
 }
 
-static void pass_to(struct weft_thread *o) {
+void weft__baton_pass(struct weft_thread *o) {
     __atomic_store_n(&steer.baton, o ? o->slot : 0, __ATOMIC_RELEASE);
     if (!o) return;
     o->steer = RUNS;
@@ -97,30 +100,51 @@ static void pass_to(struct weft_thread *o) {
     weft__raw(SYS_futex, &o->has_baton, FUTEX_WAKE_PRIVATE, 1);
 }
 
-static void wait_for_baton(struct weft_thread *t) {
+void weft__baton_wait(struct weft_thread *t) {
     while (!__atomic_load_n(&t->has_baton, __ATOMIC_ACQUIRE)) weft__raw(SYS_futex, &t->has_baton, FUTEX_WAIT_PRIVATE, 0, 0);
     t->in_a_row = 0;
+}
+
+struct weft_thread *weft__baton_none(struct weft_thread *(*choose)(void)) {
+    weft__lock(&steer.lock);
+    struct weft_thread *o = choose();
+    if (!o) __atomic_store_n(&steer.baton, 0, __ATOMIC_RELEASE);
+    weft__unlock(&steer.lock);
+    return o;
+}
+
+void weft__baton_ask(struct weft_thread *t, int ready) {
+    weft__lock(&steer.lock);
+    t->steer = ready;
+    if (!steer.baton) weft__baton_pass(t);
+    weft__unlock(&steer.lock);
+    weft__baton_wait(t);
 }
 
 /* ---- hooks of owner.c ------------------------------------------------------------------------------------------ */
 
 /* t comes inside, and may have to wait for that. */
 void weft__steer_in(struct weft_thread *t) {
+    if (weft__given) {
+        weft__turns_begin(t);
+        return;
+    }
     weft__lock(&steer.lock);
     if (t->slot >= steer.top) steer.top = t->slot + 1;
     if (!t->priority) t->priority = FLOOR + 1 + (int32_t)(next_random() % FLOOR);
     t->has_baton = steer.over;
     t->steer = READY;
-    if (!steer.baton && !steer.over) pass_to(choose(NULL));
+    if (!steer.baton && !steer.over) weft__baton_pass(choose(NULL));
     weft__unlock(&steer.lock);
-    wait_for_baton(t);
+    weft__baton_wait(t);
 }
 
 /* t is outside. */
 void weft__steer_out(struct weft_thread *t) {
+    if (weft__given) return; /* it goes on, whatever it does there */
     weft__lock(&steer.lock);
     t->steer = AWAY;
-    if (steer.baton == t->slot) pass_to(choose(NULL));
+    if (steer.baton == t->slot) weft__baton_pass(choose(NULL));
     weft__unlock(&steer.lock);
 }
 
@@ -140,14 +164,18 @@ static void go_on(struct weft_thread *t, uint64_t site, int last) {
     t->has_baton = 0;
     t->steer = READY;
     weft__rec_lend(t, site);
-    pass_to(o);
+    weft__baton_pass(o);
     weft__unlock(&steer.lock);
-    wait_for_baton(t);
+    weft__baton_wait(t);
     weft__rec_back(t);
 }
 
 /* t is IN, at (clock, site), and holds nothing. */
 void weft__steer_event(struct weft_thread *t, uint64_t site) {
+    if (weft__given) {
+        weft__turns_event(t, site);
+        return;
+    }
     uint64_t n = ++steer.events;
     __atomic_store_n(&weft__root->events, n, __ATOMIC_RELAXED);
     if (unlikely(++t->in_a_row > LONG))
@@ -163,14 +191,21 @@ void weft__steer_event(struct weft_thread *t, uint64_t site) {
 
 /* At a tick, at (clock, 0). */
 uint64_t weft__steer_tick(struct weft_thread *t) {
+    if (weft__given) return weft__turns_tick(t);
     t->in_a_row += SLICE;
     if (t->in_a_row > LONG) go_on(t, 0, 1);
     return t->tls->clock + SLICE;
 }
 
-void weft__steer_yield(struct weft_thread *t) { go_on(t, 0, 1); }
+void weft__steer_yield(struct weft_thread *t) {
+    if (weft__given)
+        weft__turns_yield(t);
+    else
+        go_on(t, 0, 1);
+}
 
 void weft__steer_end(void) {
+    if (weft__given) return;
     weft__lock(&steer.lock);
     steer.over = 1;
     for (uint32_t s = 1; s < steer.top; s++) {

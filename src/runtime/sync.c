@@ -63,6 +63,7 @@ int weft__rdlock_timed(struct weft_thread *t, pthread_rwlock_t *l, clockid_t clo
 int weft__wrlock_timed(struct weft_thread *t, pthread_rwlock_t *l, clockid_t clock, const struct timespec *end);
 int weft__spin_block(struct weft_thread *t, pthread_spinlock_t *l);
 int weft__barrier_block(struct weft_thread *t, pthread_barrier_t *b, uint64_t *round);
+int weft__barrier_steered(struct weft_thread *t, pthread_barrier_t *b);
 
 /* Copies a deadline in, so that foreign code does not read the program's memory while the thread is outside. */
 static const struct timespec *deadline(struct weft_thread *t, const struct timespec *ts, struct timespec *copy) {
@@ -74,12 +75,19 @@ static const struct timespec *deadline(struct weft_thread *t, const struct times
 }
 
 /* Blocking acquisition: try first; then outside. `r` results that mean "have it": 0 and EOWNERDEAD. */
-#define ACQUIRE(try, block, op, kind)                                                                                  \
+#define ACQUIRE(try, block, op, kind) ACQUIRE_UNTIL(try, block, op, kind, NULL)
+#define ACQUIRE_UNTIL(try, block, op, kind, until)                                                                     \
     do {                                                                                                               \
         if (RECORD) {                                                                                                  \
             for (;;) {                                                                                                 \
                 r = try;                                                                                               \
                 if (r != EBUSY && r != EAGAIN) break;                                                                  \
+                if (unlikely(weft__given)) {                                                                           \
+                    r = weft__turns_block(t, kind, (const void *)o, until);                                            \
+                    if (r == ETIMEDOUT) break;                                                                         \
+                    if (r == EINTR) weft__interrupt(t);                                                                \
+                    continue;                                                                                          \
+                }                                                                                                      \
                 t->blocked_on = (const void *)o;                                                                       \
                 weft__outside(t);                                                                                      \
                 r = block;                                                                                             \
@@ -141,9 +149,9 @@ static int mutex_timed(pthread_mutex_t *o, clockid_t clock, const struct timespe
     struct timespec c;
     ts = deadline(t, ts, &c);
     if (RECORD) {
-        ACQUIRE(weft__real.pthread_mutex_trylock(real),
-                weft__mutex_timed(t, real, with_clock ? clock : CLOCK_REALTIME, ts),
-                WEFT_OP_MUTEX_TIMEDLOCK, WEFT_WAIT_MUTEX);
+        ACQUIRE_UNTIL(weft__real.pthread_mutex_trylock(real),
+                      weft__mutex_timed(t, real, with_clock ? clock : CLOCK_REALTIME, ts),
+                      WEFT_OP_MUTEX_TIMEDLOCK, WEFT_WAIT_MUTEX, ts);
     } else
         ACQUIRE(0, weft__real.pthread_mutex_lock(real), WEFT_OP_MUTEX_TIMEDLOCK, WEFT_WAIT_MUTEX);
     LEAVE(r);
@@ -164,6 +172,7 @@ WEFT_HIDDEN int weft__mutex_unlock(pthread_mutex_t *o) {
     SYNCS(t, o, WEFT_ACCESS_UNLOCK); /* before anybody else can have it */
     int r = PLAYED ? 0 : weft__real.pthread_mutex_unlock(real);
     if (wakes) weft__rec_back(t);
+    if (unlikely(weft__given)) weft__turns_release(o);
     r = outcome(t, common, WEFT_OP_MUTEX_UNLOCK, r);
     if (r == 0) RELEASES(t, o);
     LEAVE(r);
@@ -187,6 +196,21 @@ SIMPLE(pthread_mutex_consistent, , (pthread_mutex_t * o), (o), (real));
 
 /* ---- condition variables */
 
+/* It waits before the tick at which it has the mutex again: who signals meanwhile finds it. */
+static int cond_wait_steered(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *o, pthread_mutex_t *real, const struct timespec *ts) {
+    int r = weft__real.pthread_mutex_unlock(real), e;
+    if (r) {
+        weft__tick(t);
+        return r;
+    }
+    weft__turns_wait_begin(t, WEFT_WAIT_COND, c);
+    weft__turns_release(o);
+    weft__tick(t);
+    r = weft__turns_wait(t, ts);
+    while ((e = weft__real.pthread_mutex_trylock(real)) == EBUSY) weft__turns_block(t, WEFT_WAIT_MUTEX, o, NULL);
+    return e ? e : r == ETIMEDOUT ? r : 0;
+}
+
 static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t clock, const struct timespec *ts) {
     ENTER(kind == 0   ? weft__real.pthread_cond_wait(c, o)
           : kind == 1 ? weft__real.pthread_cond_timedwait(c, o, ts)
@@ -198,7 +222,12 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
     if (weft__cancel_due(t)) LEFT(0);
     ts = deadline(t, ts, &copy);
     weft__order(t, o); /* the unlock */
-    if (RECORD) {
+    if (unlikely(weft__given)) {
+        r = cond_wait_steered(t, c, o, real, ts);
+        weft__order(t, o); /* the lock */
+        if (weft__cancel_due(t)) LEFT(0);
+        weft__input_if(t, WEFT_OP_COND_WAIT, r, 0);
+    } else if (RECORD) {
         weft__tick(t);
         t->blocked_on = o;
         weft__outside(t);
@@ -240,7 +269,11 @@ WEFT_WRAP(pthread_cond_clockwait, weft__cond_clockwait);
     WEFT_HIDDEN int weft__##name(pthread_cond_t *c) {                                                                  \
         ENTER(weft__real.name(c));                                                                                     \
         REAL(c);                                                                                                       \
-        int r = RECORD ? weft__cond_wake(t, real, n) : 0;                                                                \
+        int r = 0;                                                                                                     \
+        if (unlikely(weft__given))                                                                                     \
+            weft__turns_wake(c, n);                                                                                    \
+        else if (RECORD)                                                                                               \
+            r = weft__cond_wake(t, real, n);                                                                           \
         SIGNALS(t, WEFT_WAIT_COND, c);                                                                                 \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
@@ -302,7 +335,7 @@ RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK, w
         struct timespec copy;                                                                                          \
         ts = deadline(t, ts, &copy);                                                                                   \
         if (RECORD)                                                                                                    \
-            ACQUIRE(weft__real.tryname(real), timed(t, real, clock, ts), op, kind);                                    \
+            ACQUIRE_UNTIL(weft__real.tryname(real), timed(t, real, clock, ts), op, kind, ts);                          \
         else                                                                                                           \
             ACQUIRE(0, weft__real.lockname(real), op, kind);                                                           \
         LEAVE(r);                                                                                                      \
@@ -323,6 +356,7 @@ WEFT_HIDDEN int weft__rwlock_unlock(pthread_rwlock_t *o) {
     weft__order(t, o);
     SYNCS(t, o, WEFT_ACCESS_UNLOCK);
     int r = PLAYED ? 0 : weft__real.pthread_rwlock_unlock(real);
+    if (unlikely(weft__given)) weft__turns_release(o);
     r = outcome(t, common, WEFT_OP_RWLOCK_UNLOCK, r);
     if (r == 0) RELEASES(t, o);
     LEAVE(r);
@@ -338,6 +372,12 @@ WEFT_HIDDEN int weft__barrier_wait(pthread_barrier_t *o) {
     weft__order(t, o); /* came */
     SYNCS(t, o, 0);
     WAITS(WEFT_WAIT_BARRIER, o, NULL);
+    if (unlikely(weft__given)) {
+        r = weft__barrier_steered(t, real);
+        weft__order(t, o); /* leaves */
+        r = (int)weft__input_if(t, WEFT_OP_BARRIER_WAIT, r, 0);
+        LEAVE(r);
+    }
     weft__tick(t);
     if (RECORD) {
         uint64_t round = 0;
@@ -394,6 +434,7 @@ WEFT_HIDDEN int weft__spin_unlock(pthread_spinlock_t *lock) {
     weft__order(t, (const void *)lock);
     SYNCS(t, lock, WEFT_ACCESS_UNLOCK);
     int r = PLAYED ? 0 : weft__real.pthread_spin_unlock(real);
+    if (unlikely(weft__given)) weft__turns_release((const void *)lock);
     RELEASES(t, (const void *)lock);
     LEAVE(r);
 }
@@ -420,7 +461,15 @@ again:
         int saved = ERRNO;
         if (weft__real.sem_trywait(real) != 0) {
             e = ERRNO;
-            if (kind != 1 && e == EAGAIN) {
+            if (unlikely(weft__given) && kind != 1 && e == EAGAIN) {
+                ERRNO = saved;
+                e = weft__turns_block(t, WEFT_WAIT_SEM, o, ts);
+                if (e == EINTR) weft__interrupt(t);
+                if (e != ETIMEDOUT) {
+                    e = 0;
+                    goto again;
+                }
+            } else if (kind != 1 && e == EAGAIN) {
                 t->blocked_on = o;
                 weft__outside(t);
                 e = weft__sem_block(t, real, kind == 3 ? clock : CLOCK_REALTIME, ts);
@@ -461,6 +510,7 @@ WEFT_HIDDEN int weft__sem_post(sem_t *o) {
     weft__order(t, o);
     SYNCS(t, o, 0);
     int r = PLAYED ? 0 : weft__real.sem_post(real);
+    if (unlikely(weft__given)) weft__turns_release(o);
     SIGNALS(t, WEFT_WAIT_SEM, o);
     LEAVE(r);
 }
@@ -471,7 +521,7 @@ WEFT_HIDDEN int weft__sem_getvalue(sem_t *o, int *out) {
     REAL(o);
     int v = 0;
     weft__real.sem_getvalue(real, &v);
-    v = (int)weft__input(t, WEFT_OP_SEM_POST, v, NULL, 0);
+    v = (int)weft__result(t, WEFT_OP_SEM_POST, v, NULL, 0);
     weft__take(t, out, sizeof *out);
     *out = v;
     LEAVE(0);

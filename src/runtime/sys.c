@@ -190,6 +190,22 @@ static long emulate_read(struct weft_thread *t, long nr, const long a[6], int ar
     return r;
 }
 
+/* Not live: what is read is somewhere else. */
+static int refers(struct weft_thread *t, long nr) {
+    if (!weft__given) return weft__gate_op(t) == WEFT_OP_REFERENCE;
+    const struct weft_sched_item *r = weft__given_find(t, WEFT_ITEM_INPUT, WEFT_OP_REFERENCE), *d = weft__given_find(t, WEFT_ITEM_INPUT, nr);
+    return r && (!d || r < d);
+}
+
+/* Steered: a thread that makes such a call waits, as far as the others are concerned. */
+static int lets_others(long nr) {
+    switch (nr) {
+    case SYS_nanosleep: case SYS_clock_nanosleep: case SYS_pause: case SYS_poll: case SYS_ppoll: case SYS_select: case SYS_pselect6:
+    case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_accept: case SYS_accept4: return 1;
+    default: return 0;
+    }
+}
+
 static long emulated(struct weft_thread *t, long nr, const long a[6], const char *params) {
     long b[6];
     struct param list[6], *p, *end_of = list;
@@ -199,14 +215,28 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
         /* The ticks of what record reads and copies below. */
         for (p = list; p < end_of; p++) {
             if (!a[p->arg]) continue;
-            if (p->dir == 'i' && p->kind == P_STRING) weft__tick(t);
-            if (p->dir != 'i' && p->kind == P_LENPTR) weft__tick(t);
+            if (p->dir == 'i' && p->kind == P_STRING) {
+                weft__take_string(t, (const char *)a[p->arg], SIZE_MAX);
+                weft__tick(t);
+            }
+            if (p->dir != 'i' && p->kind == P_LENPTR) {
+                if (weft__given) weft__take_read(t, (void *)a[p->size_arg], 4);
+                weft__tick(t);
+            }
         }
         for (p = list; p < end_of; p++)
-            if (a[p->arg] && p->dir != 'o') weft__tick(t);
+            if (a[p->arg] && p->dir != 'o') {
+                if (weft__given && p->kind != P_STRING) weft__take_read(t, (void *)a[p->arg], room_for(p, a));
+                weft__tick(t);
+            }
         weft__tick(t);
-        if ((nr == SYS_read || nr == SYS_pread64) && weft__gate_op(t) == WEFT_OP_REFERENCE) return weft__file_read_again(t, a);
+        if (weft__given && lets_others(nr)) weft__turns_yield(t);
+        if ((nr == SYS_read || nr == SYS_pread64) && refers(t, nr)) return weft__file_read_again(t, a);
         struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
+        if (!it && weft__given && (nr == SYS_nanosleep || nr == SYS_clock_nanosleep)) {
+            weft__log_input(t, (uint64_t)nr, 0, NULL, 0); /* it sleeps more often than in the trace */
+            return 0;
+        }
         if (!it) weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot, t->tls->clock, weft__sys_name(nr));
         const char *d = weft__gate_data(it), *end = d + it->size;
         int64_t r;
@@ -219,12 +249,14 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
             __builtin_memcpy(&n, d, 4);
             d += 4;
             if (n && a[p->arg]) {
+                if (weft__given) weft__take(t, (void *)a[p->arg], n);
                 weft__copy((void *)a[p->arg], d, n);
                 weft__tick(t);
             }
             d += n;
             if (p->kind == P_LENPTR && d + 4 <= end) {
                 if (a[p->size_arg] && !failed(r)) {
+                    if (weft__given) weft__take(t, (void *)a[p->size_arg], 4);
                     __builtin_memcpy((void *)a[p->size_arg], d, 4);
                     weft__tick(t);
                 }
@@ -439,6 +471,32 @@ void weft__console_settle(void) {
         }
 }
 
+/* A steered run: as much is written as was in the trace, or all. Only the recorded stdout and stderr are there. */
+static long write_steered(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n, struct write_item *w) {
+    struct write_item was = {0};
+    struct weft_sched_item *it = weft__given_find(t, WEFT_ITEM_INPUT, nr);
+    int64_t r = (int64_t)n;
+    if (it && it->size >= 8 + WRITE_SHORT && it->size <= 8 + sizeof was) {
+        int64_t gave;
+        __builtin_memcpy(&gave, weft__gate_data(it), 8);
+        __builtin_memcpy(&was, (const char *)weft__gate_data(it) + 8, it->size - 8);
+        weft__given_use(t, it);
+        if (was.hash == w->hash || failed(gave)) r = gave;
+    }
+    w->console = b[0] >= 0 && b[0] < FD_MAX ? console[b[0]] : 0;
+    w->file = w->console || r <= 0 ? 0 : was.file;
+    w->at = was.at;
+    if (w->console) {
+        weft__order(t, &console_lock[w->console]);
+        if (r > 0) console_write((int)w->console, data, (size_t)r);
+        w->after = weft__root->console_last;
+        w->at = (int64_t)++weft__root->console_seq;
+        weft__root->console_last = (uint64_t)w->at;
+    }
+    weft__log_input(t, (uint64_t)nr, r, w, w->console ? sizeof *w : w->file ? WRITE_FILE : WRITE_SHORT);
+    return r;
+}
+
 /* n bytes, gathered at data (record: in the bounce buffer; replay: too), go out by call nr. */
 long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n) {
     struct write_item w = {weft_hash(data, n), 0, 0, 0, 0};
@@ -471,6 +529,7 @@ long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsi
     }
     struct write_item was = {0};
     weft__tick(t);
+    if (weft__given) return write_steered(t, nr, b, data, n, &w);
     struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
     if (!it || (it->size != 8 + sizeof was && it->size != 8 + WRITE_FILE && it->size != 8 + WRITE_SHORT))
         weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot,
@@ -568,13 +627,13 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
     __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
     int fixed = nr == SYS_mmap && (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED;
     int changes = nr == SYS_munmap || nr == SYS_mremap || nr == SYS_mprotect || fixed;
-    if (RECORD && changes) {
+    if (weft__mode == WEFT_RECORD && changes) {
         weft__constant_lost((uint64_t)a[0], (uint64_t)a[1]);
         t->common_skip = 1;
         weft__take(t, (void *)a[0], (size_t)a[1]);
         t->common_skip = 0;
     }
-    if (RECORD && nr == SYS_brk) {
+    if (weft__mode == WEFT_RECORD && nr == SYS_brk) {
         uint64_t end = weft__place_brk(0);
         if ((uint64_t)a[0] >= WEFT_PLACE_BRK && (uint64_t)a[0] < end) weft__take(t, (void *)a[0], end - (uint64_t)a[0]);
     }
@@ -592,7 +651,14 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         b[4] = -1;
         b[5] = 0;
     }
-    if (RECORD) {
+    /* Steered: what the trace has goes where it was; the rest is as ever, but there are no files. */
+    struct weft_sched_item *given = weft__given ? weft__given_find(t, WEFT_ITEM_INPUT, nr) : NULL;
+    if (given && nr != SYS_mmap && nr != SYS_mremap) {
+        weft__given_use(t, given);
+        given = NULL;
+    }
+    if (weft__given && is_file && !given) weft__missing("thread %u at tick %lu maps a file, which it did not in the trace", t->slot, t->tls->clock);
+    if (RECORD || (weft__given && !given)) {
         int writable = 0;
         if (is_file) {
             char link[64];
@@ -660,6 +726,7 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
         }
         return r;
     }
+    if (weft__given) weft__order(t, &vm_object);
     struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
     if (!it) weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot, t->tls->clock, weft__sys_name(nr));
     int64_t was;
@@ -804,6 +871,7 @@ void weft__note_reached(struct weft_thread *t) {
     for (uint32_t s = 1; s < weft__slots; s++) {
         struct weft_thread *o = weft__threads[s];
         if (!o || o == t || !o->alive || !o->tls) continue;
+        if (weft__given && o->tls->clock == o->last_clock) continue; /* it has not begun */
         /* A tick that it has surely begun: its clock says so. */
         uint64_t c = __atomic_load_n(&o->tls->clock, __ATOMIC_ACQUIRE);
         weft__log_item(t, WEFT_ITEM_REACHED, s, &c, 8, NULL, 0);
@@ -811,7 +879,10 @@ void weft__note_reached(struct weft_thread *t) {
 }
 
 static long end_process(struct weft_thread *t, const long a[6]) {
-    if (RECORD) {
+    if (weft__mode == WEFT_RECORD) {
+        weft__control->last_site = t->last_site;
+        weft__control->last_slot = t->slot;
+        if (weft__given && a[0]) weft__look(WEFT_LOOK_END);
         weft__console_settle();
         weft__note_reached(t);
         weft__log_input(t, SYS_exit_group, a[0], NULL, 0);
@@ -956,22 +1027,69 @@ static void futex_op(uint32_t *word, uint32_t code) {
     }
 }
 
+/* A steered run: nobody waits in the kernel. Those who were to wait elsewhere are woken: they look again. */
+static long futex_steered(struct weft_thread *t, int op, const long a[6]) {
+    uint32_t *word = (uint32_t *)a[0];
+    const struct timespec *until = (const struct timespec *)a[3];
+    struct timespec copy;
+    long r = 0;
+    switch (op) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+        if (until) {
+            weft__take_read(t, until, sizeof *until);
+            copy = *until;
+            until = &copy;
+        }
+        weft__take_read(t, word, 4);
+        if (*word != (uint32_t)a[2])
+            r = -EAGAIN;
+        else {
+            weft__turns_wait_begin(t, WEFT_WAIT_FUTEX, word);
+            int e = weft__turns_wait(t, until);
+            r = e == ETIMEDOUT ? -ETIMEDOUT : e == EINTR ? -EINTR : 0;
+        }
+        break;
+    case FUTEX_WAKE:
+    case FUTEX_WAKE_BITSET: r = weft__turns_wake(word, (int)a[2]); break;
+    case FUTEX_WAKE_OP:
+        weft__take(t, (void *)a[4], 4);
+        futex_op((uint32_t *)a[4], (uint32_t)a[5]);
+        r = weft__turns_wake(word, (int)a[2]) + weft__turns_wake((void *)a[4], (int)a[3]);
+        break;
+    case FUTEX_CMP_REQUEUE:
+        weft__take_read(t, word, 4);
+        if (*word != (uint32_t)a[5]) {
+            r = -EAGAIN;
+            break;
+        } /* fallthrough */
+    case FUTEX_REQUEUE: r = weft__turns_wake(word, 1 << 30); break;
+    default: weft__refuse("this futex operation (%d) cannot be steered", op);
+    }
+    weft__log_input(t, SYS_futex, r, NULL, 0);
+    return r;
+}
+
 /* A futex that the program uses itself: its result is an input. Those of libc's own locks run natively and leave no trace. */
 static long do_futex(struct weft_thread *t, const long a[6], int foreign) {
     if (foreign) {
         int out = t->tls->outside;
         int op = (int)a[1] & FUTEX_CMD_MASK, waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI;
-        if (!out && RECORD) weft__outside(t);
-        if (waits && !a[3] && !RECORD) weft__gate_foreign_wait(t, 1);
+        int record = weft__mode == WEFT_RECORD;
+        if (!out && record) weft__outside(t);
+        if (waits && !a[3] && !record) weft__gate_foreign_wait(t, 1);
+        if (waits && weft__given) weft__turns_away(t, 1);
         long r = raw(SYS_futex, a);
-        if (waits && !a[3] && !RECORD) weft__gate_foreign_wait(t, 0);
-        if (!out && RECORD) weft__inside(t);
+        if (waits && weft__given) weft__turns_away(t, 0);
+        if (waits && !a[3] && !record) weft__gate_foreign_wait(t, 0);
+        if (!out && record) weft__inside(t);
         return r;
     }
     long r = 0, b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
     int op = (int)a[1] & FUTEX_CMD_MASK, common = 0, common2 = 0;
     b[0] = (long)weft__shm_real((void *)a[0], &common);
     if (op == FUTEX_WAKE_OP || op == FUTEX_REQUEUE || op == FUTEX_CMP_REQUEUE) b[4] = (long)weft__shm_real((void *)a[4], &common2);
+    if (weft__given) return futex_steered(t, op, a);
     switch (op) {
     case FUTEX_LOCK_PI:
     case FUTEX_LOCK_PI2:
@@ -1024,7 +1142,7 @@ static long with_mask(struct weft_thread *t, long nr, const long a[6]) {
 static long absent(struct weft_thread *t, long nr) {
     static unsigned char noted[SYS_MAX];
     char text[96];
-    if (RECORD && !__atomic_exchange_n(&noted[nr], 1, __ATOMIC_RELAXED)) {
+    if (weft__mode == WEFT_RECORD && !__atomic_exchange_n(&noted[nr], 1, __ATOMIC_RELAXED)) {
         size_t n = weft__format(text, sizeof text, "%s cannot be recorded: the program was told that there is none (ENOSYS)", weft__sys_name(nr));
         weft__log_item(t, WEFT_ITEM_NOTE, 0, text, n, NULL, 0);
     }
@@ -1087,6 +1205,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case VM: return vm_call(t, nr, a);
     case NATIVE:
         if (RECORD) weft__outside(t);
+        if (weft__given && nr == SYS_sched_yield) weft__turns_yield(t);
         r = raw(nr, a);
         if (RECORD) weft__inside(t);
         return r;

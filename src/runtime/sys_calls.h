@@ -5,7 +5,7 @@
 
 #include "runtime.h"
 
-#define RECORD (weft__mode == WEFT_RECORD)
+#define RECORD WEFT_LIVE /* calls are made; else what they gave is given */
 static inline int failed(long r) { return r < 0 && r > -4096; }
 
 /* ---- sys.c */

@@ -264,6 +264,7 @@ WEFT_HIDDEN void weft__t_serial_begin(const void *object) {
     unsigned k = ((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 58;
     if (weft__mode == WEFT_RECORD) {
         if (__atomic_load_n(&serials[k].owner, __ATOMIC_RELAXED) != t) {
+            while (unlikely(weft__given) && serials[k].owner) weft__turns_block(t, WEFT_WAIT_STREAM, &serials[k], NULL);
             weft__outside(t);
             weft__lock(&serials[k].lock);
             weft__inside(t);
@@ -285,6 +286,7 @@ WEFT_HIDDEN void weft__t_serial_end(const void *object) {
         if (--serials[k].depth == 0) {
             __atomic_store_n(&serials[k].owner, NULL, __ATOMIC_RELAXED);
             weft__unlock(&serials[k].lock);
+            if (unlikely(weft__given)) weft__turns_release(&serials[k]);
         }
     }
     weft__leave(t, was);
@@ -301,6 +303,7 @@ WEFT_HIDDEN void weft__t_serial_unwind(void) {
             serials[k].depth = 0;
             __atomic_store_n(&serials[k].owner, NULL, __ATOMIC_RELAXED);
             weft__unlock(&serials[k].lock);
+            if (unlikely(weft__given)) weft__turns_release(&serials[k]);
         }
     t->serials = 0;
 }

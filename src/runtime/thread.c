@@ -19,7 +19,7 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 
-#define STACK_SLOT (256ul << 20)
+#define STACK_SLOT WEFT_STACK_SLOT
 #define GUARD 4096ul
 
 WEFT_HIDDEN int weft__threaded; /* a thread was created: streams need order from now on */
@@ -109,7 +109,11 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
     uint32_t slot = 0;
     struct weft_sched_item *it = NULL;
     weft__take(t, th, sizeof *th);
-    if (weft__mode == WEFT_RECORD)
+    uint32_t number = WEFT_NO_NUMBER;
+    if (unlikely(weft__given)) {
+        slot = weft__given_slot(t, &number);
+        while (weft__threads[slot] && !gone(weft__threads[slot])) weft__raw(SYS_sched_yield); /* it has ended, but for the kernel */
+    } else if (weft__mode == WEFT_RECORD)
         slot = slot_pick();
     else {
         it = weft__gate_input(t, WEFT_ITEM_INPUT, WEFT_OP_THREAD_CREATE);
@@ -179,6 +183,8 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         if (weft__mode == WEFT_RECORD) weft__rec_edge(t, 0, &c->last);
         weft__signal_born(t, c);
         weft__heap_attach(c);
+        c->number = number;
+        if (unlikely(weft__given)) weft__turns_born(c);
         __atomic_fetch_add(&living, 1, __ATOMIC_SEQ_CST);
         SYNCS(t, c, 0);
         r = weft__real.pthread_create(th, &a, weft__thread_tramp, c);
@@ -188,13 +194,16 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
              * lets it run first: a program that sets, after pthread_create, what the new thread needs would hardly ever
              * fail. So there is a tick here, and now and then the new thread gets all that it asks for. */
             weft__tick(t);
-            if (weft__mode == WEFT_RECORD && (weft__tsc() >> 4 & 3) == 0) {
+            if (unlikely(weft__given))
+                weft__turns_child(t, c);
+            else if (weft__mode == WEFT_RECORD && (weft__tsc() >> 4 & 3) == 0) {
                 weft__outside(t);
                 weft__raw(SYS_sched_yield);
                 weft__inside(t);
             }
         } else {
             c->alive = 0;
+            if (unlikely(weft__given)) weft__turns_unborn(c);
             weft__gate_awake(-1);
             __atomic_fetch_sub(&living, 1, __ATOMIC_SEQ_CST);
         }
@@ -215,6 +224,7 @@ WEFT_WRAP(pthread_create, weft__pthread_create);
 /* First thing in the new thread, on its runtime stack. Where libc's first system calls were trapped (filter.c), a signal's
  * frame was on the program's stack. */
 #define FRAME (16ul << 10)
+static void *nothing(void *value) { return value; } /* of a thread that was removed (weft simplify) */
 WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
     struct weft_tls *s = &__weft_tls;
     uint64_t sp = s->saved[0], lo = (uint64_t)(uintptr_t)t->stack_map;
@@ -232,12 +242,28 @@ WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
     struct weft_pos parent = t->born;
     if (weft__mode == WEFT_RECORD) weft__rec_begin(t);
     weft__tick(t);
+    uint64_t value = 0;
+    int removed = 0;
     if (weft__mode == WEFT_RECORD) {
-        weft__log_item(t, WEFT_ITEM_START, t->parent, NULL, 0, NULL, 0);
+        if (weft__given && t->number != WEFT_NO_NUMBER) {
+            const struct weft_given_thread *g = weft__given_thread(t->number);
+            t->shift = (int64_t)(g->tick - s->clock);
+            removed = (int)g->removed;
+            value = g->value;
+        }
+        weft__log_item(t, WEFT_ITEM_START, t->parent, &value, removed ? sizeof value : 0, NULL, 0);
         weft__rec_edge(t, 0, &parent);
         weft__rec_after_fork(t);
-    } else if (!weft__gate_input(t, WEFT_ITEM_START, t->parent))
-        weft__diverged("thread %u starts, which the recording does not have", t->slot);
+    } else {
+        struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_START, t->parent);
+        if (!it) weft__diverged("thread %u starts, which the recording does not have", t->slot);
+        removed = it->size == sizeof value;
+        if (removed) __builtin_memcpy(&value, weft__gate_data(it), sizeof value);
+    }
+    if (unlikely(removed)) {
+        t->fn = nothing;
+        t->arg = (void *)(uintptr_t)value;
+    }
     SYNCS(t, t, 0);
     weft__sud_thread(t);
 }
@@ -284,6 +310,10 @@ int weft__thread_exit(struct weft_thread *t) {
     else
         t->exiting = 1;
     weft__unlock(&slots_lock);
+    if (unlikely(weft__given)) {
+        weft__turns_release(t);
+        weft__turns_over(t);
+    }
     return 0;
 }
 
@@ -330,9 +360,17 @@ again:
     }
     if (weft__mode == WEFT_REPLAY && weft__interrupt(t)) goto again;
     if (!t || weft__mode == WEFT_RECORD) {
-        if (t) weft__outside(t);
         struct weft_thread *c = t && kind != 1 ? weft__thread_of(p) : NULL;
-        if (c && c != t && !c->joined_or_detached) r = weft__join_block(t, c, kind == 3 ? clock : CLOCK_REALTIME, ts);
+        if (unlikely(weft__given) && c && c != t && !c->joined_or_detached) {
+            while (!r && c->alive) r = weft__turns_block(t, WEFT_WAIT_JOIN, c, ts);
+            if (r == EINTR) {
+                r = 0;
+                weft__interrupt(t);
+                goto again;
+            }
+        }
+        if (t) weft__outside(t);
+        if (c && c != t && !c->joined_or_detached && !weft__given) r = weft__join_block(t, c, kind == 3 ? clock : CLOCK_REALTIME, ts);
         if (r == EINTR) {
             weft__inside(t);
             weft__interrupt(t);
@@ -350,7 +388,11 @@ again:
         }
         weft__inside(t);
     }
-    r = (int)weft__input_if(t, WEFT_OP_THREAD_JOIN, r, 0);
+    if (unlikely(weft__given) && r == 0 && value && weft__thread_of(p)) {
+        uint64_t gave[2] = {(uint64_t)(uintptr_t)value, weft__thread_of(p)->slot}; /* for who removes it */
+        weft__log_input(t, WEFT_OP_THREAD_JOIN, 0, gave, sizeof gave);
+    } else
+        r = (int)weft__input_if(t, WEFT_OP_THREAD_JOIN, r, 0);
     if (r == 0 && weft__mode == WEFT_REPLAY) {
         t->waiting = 4;
         r = weft__real.pthread_join(p, &value);

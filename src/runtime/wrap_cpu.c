@@ -50,7 +50,7 @@ static struct pair input(enum what what) {
     struct result r = {0, 0};
     int was;
     struct weft_thread *t = weft__enter(&was);
-    if (!t || weft__mode == WEFT_RECORD) r = real(what);
+    if (!t || WEFT_LIVE) r = real(what);
     if (t) {
         r.value = (uint64_t)weft__input(t, WEFT_OP_CPU, (int64_t)r.value, &r.more, sizeof r.more);
         weft__leave(t, was);

@@ -10,7 +10,7 @@ WEFT_HIDDEN unsigned weft__random_device(void *self) {
     unsigned v = 0;
     int was;
     struct weft_thread *t = weft__enter(&was);
-    if (!t || weft__mode == WEFT_RECORD) weft__raw(SYS_getrandom, &v, sizeof v, 0);
+    if (!t || WEFT_LIVE) weft__raw(SYS_getrandom, &v, sizeof v, 0);
     if (!t) return v;
     v = (unsigned)weft__input(t, WEFT_OP_CPU, (int64_t)v, NULL, 0);
     weft__leave(t, was);

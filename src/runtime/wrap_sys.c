@@ -150,12 +150,14 @@ WEFT_HIDDEN long weft__w_syscall(long nr, long a, long b, long c, long d, long e
 WEFT_HIDDEN int weft__w_sched_yield(void) {
     int was;
     struct weft_thread *t = weft__enter(&was);
-    if (t) weft__outside(t);
-    weft__raw(SYS_sched_yield);
-    if (t) {
-        weft__inside(t);
-        weft__leave(t, was);
+    if (t && unlikely(weft__given))
+        weft__turns_yield(t);
+    else {
+        if (t) weft__outside(t);
+        weft__raw(SYS_sched_yield);
+        if (t) weft__inside(t);
     }
+    if (t) weft__leave(t, was);
     return 0;
 }
 WEFT_WRAP(sched_yield, weft__w_sched_yield);
@@ -170,8 +172,8 @@ static int clock_input(clockid_t c, struct timespec *ts) {
     int was, r = 0;
     struct weft_thread *t = weft__enter(&was);
     if (!t) return weft__vdso_clock_gettime(c, ts);
-    if (weft__mode == WEFT_RECORD) r = weft__vdso_clock_gettime(c, ts);
-    r = (int)weft__input(t, WEFT_OP_CLOCK, r, ts, sizeof *ts);
+    if (WEFT_LIVE) r = weft__vdso_clock_gettime(c, ts);
+    r = weft__given ? weft__given_time(t, ts) : (int)weft__input(t, WEFT_OP_CLOCK, r, ts, sizeof *ts);
     weft__leave(t, was);
     return r;
 }
@@ -202,7 +204,7 @@ WEFT_HIDDEN int weft__w_getcpuclockid(pthread_t p, clockid_t *out) {
     int was, r = 0;
     struct weft_thread *t = weft__enter(&was);
     if (!t) return weft__real.pthread_getcpuclockid(p, out);
-    if (weft__mode == WEFT_RECORD) r = weft__real.pthread_getcpuclockid(p, &c);
+    if (WEFT_LIVE) r = weft__real.pthread_getcpuclockid(p, &c);
     r = (int)weft__input(t, WEFT_OP_CLOCK, r, &c, sizeof c);
     weft__leave(t, was);
     if (r == 0) put(out, &c, sizeof c);
@@ -240,7 +242,7 @@ WEFT_HIDDEN int weft__w_sched_getcpu(void) {
     unsigned cpu = 0;
     int was;
     struct weft_thread *t = weft__enter(&was);
-    if (!t || weft__mode == WEFT_RECORD) weft__raw(SYS_getcpu, &cpu, 0, 0);
+    if (!t || WEFT_LIVE) weft__raw(SYS_getcpu, &cpu, 0, 0);
     if (!t) return (int)cpu;
     cpu = (unsigned)weft__input(t, WEFT_OP_CPU, (int64_t)cpu, NULL, 0);
     weft__leave(t, was);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The threads of a trace as a tree: who created whom. A slot may have had several threads, one after the other: the k-th START of a slot
+ * with a certain parent's slot is the k-th creation in that slot's stream that names it. */
+#include "replay/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+struct made { /* a creation */
+    uint32_t creator; /* index of the thread, as they were found */
+    uint32_t slot, creator_slot;
+};
+
+struct find {
+    struct weft_tree_thread *list; /* as they are found: by slot */
+    uint32_t *parent_slot;
+    size_t n, cap, pcap;
+    struct made *made;
+    size_t nmade, mcap;
+    struct weft_pass *pass;
+    size_t npasses, passcap;
+};
+
+static bool is_met(uint32_t kind) {
+    return kind != WEFT_ITEM_NOTE && kind != WEFT_ITEM_REACHED && kind != WEFT_ITEM_LOST && kind != WEFT_ITEM_REPEAT;
+}
+
+static void finish_passes(struct find *f) {
+    if (!f->n || !f->npasses) return;
+    struct weft_tree_thread *t = &f->list[f->n - 1];
+    t->pass = weft__alloc(f->npasses * sizeof *t->pass);
+    memcpy(t->pass, f->pass, f->npasses * sizeof *t->pass);
+    t->npasses = f->npasses;
+    f->npasses = 0;
+}
+
+static void item(struct find *f, const struct weft_item *i) {
+    uint64_t value[2];
+    int64_t error = 0;
+    if (i->kind == WEFT_ITEM_START) {
+        finish_passes(f);
+        f->list = weft__grow(f->list, &f->cap, f->n + 1, sizeof *f->list);
+        f->parent_slot = weft__grow(f->parent_slot, &f->pcap, f->n + 1, sizeof *f->parent_slot);
+        f->list[f->n] = (struct weft_tree_thread){.slot = i->slot, .from_tick = i->tick, .removed = i->size == 8};
+        if (i->size == 8) memcpy(&f->list[f->n].value, i->data, 8);
+        f->parent_slot[f->n++] = (uint32_t)i->op;
+    }
+    if (!f->n || f->list[f->n - 1].slot != i->slot) return;
+    struct weft_tree_thread *t = &f->list[f->n - 1];
+    t->to_tick = i->tick;
+    t->events += is_met(i->kind);
+    if (i->kind == WEFT_ITEM_REPEAT && i->size == 8) {
+        f->pass = weft__grow(f->pass, &f->passcap, f->npasses + 1, sizeof *f->pass);
+        struct weft_pass *p = &f->pass[f->npasses++];
+        *p = (struct weft_pass){.tick = i->tick, .skip = i->op == 1};
+        memcpy(&p->site, i->data, 8);
+    }
+    if (i->kind != WEFT_ITEM_INPUT || i->size < 8) return;
+    memcpy(&error, i->data, 8);
+    if (i->op == WEFT_OP_THREAD_CREATE && i->size == 12) {
+        uint32_t slot;
+        memcpy(&slot, i->data + 8, 4);
+        if (error) { /* the one before failed after all */
+            if (f->nmade) f->nmade--;
+        } else if (slot) {
+            f->made = weft__grow(f->made, &f->mcap, f->nmade + 1, sizeof *f->made);
+            f->made[f->nmade++] = (struct made){(uint32_t)f->n - 1, slot, i->slot};
+        }
+    }
+    if (i->op == WEFT_OP_THREAD_JOIN && i->size == 8 + sizeof value) {
+        memcpy(value, i->data + 8, sizeof value);
+        for (size_t k = f->n; k-- > 0;)
+            if (f->list[k].slot == value[1]) {
+                f->list[k].value = value[0];
+                break;
+            }
+    }
+}
+
+/* Values by joins of threads with higher slots, which were not known yet. */
+static int second_walk(struct weft_trace *t, struct find *f, struct weft_err *err) {
+    struct weft_cursor c;
+    struct weft_item i;
+    int r;
+    weft__cursor_open(&c, t, 0);
+    while ((r = weft__cursor_next(&c, &i, err)) > 0) {
+        uint64_t value[2];
+        if (i.kind != WEFT_ITEM_INPUT || i.op != WEFT_OP_THREAD_JOIN || i.size != 8 + sizeof value) continue;
+        memcpy(value, i.data + 8, sizeof value);
+        for (size_t k = 0; k < f->n; k++)
+            if (f->list[k].slot == value[1] && !f->list[k].removed) f->list[k].value = value[0];
+    }
+    weft__cursor_close(&c);
+    return r;
+}
+
+/* Found index of the parent of the k-th thread. */
+static uint32_t parent_of(const struct find *f, size_t k) {
+    size_t nth = 0;
+    for (size_t i = 0; i < k; i++) nth += f->list[i].slot == f->list[k].slot && f->parent_slot[i] == f->parent_slot[k];
+    for (size_t i = 0; i < f->nmade; i++)
+        if (f->made[i].slot == f->list[k].slot && f->made[i].creator_slot == f->parent_slot[k] && !nth--) return f->made[i].creator;
+    return NONE;
+}
+
+/* Parents first. */
+static int order(struct find *f, struct weft_tree *out, struct weft_trace *t, struct weft_err *err) {
+    uint32_t *parent = weft__alloc((f->n + 1) * sizeof *parent), *number = weft__alloc((f->n + 1) * sizeof *number);
+    size_t left = f->n, was;
+    int r = 0;
+    for (size_t k = 0; k < f->n; k++) parent[k] = f->parent_slot[k] ? parent_of(f, k) : NONE, number[k] = NONE;
+    out->list = weft__alloc((f->n + 1) * sizeof *out->list);
+    do {
+        was = left;
+        for (size_t k = 0; k < f->n; k++) {
+            if (number[k] != NONE || (f->parent_slot[k] && (parent[k] == NONE || number[parent[k]] == NONE))) continue;
+            if (!f->parent_slot[k] && out->n) continue; /* a second main thread: a child process's */
+            struct weft_tree_thread *x = &out->list[out->n];
+            *x = f->list[k];
+            f->list[k].pass = NULL;
+            x->parent = f->parent_slot[k] ? number[parent[k]] : 0;
+            x->level = f->parent_slot[k] ? out->list[x->parent].level + 1 : 0;
+            number[k] = (uint32_t)out->n++;
+            left--;
+        }
+    } while (left && left < was);
+    if (left || !out->n) r = weft__err(err, EBADMSG, "%s: a thread starts that nobody created", t->dir);
+    free(parent);
+    free(number);
+    return r;
+}
+
+int weft__tree_make(struct weft_trace *t, struct weft_tree *out, struct weft_err *err) {
+    struct find f = {0};
+    *out = (struct weft_tree){0};
+    int r = weft__trace_index(t, err);
+    for (uint32_t s = 1; r == 0 && s <= t->index_top; s++) {
+        struct weft_cursor c;
+        struct weft_item i;
+        if (t->index_slot[s] == t->index_slot[s + 1]) continue;
+        weft__cursor_open(&c, t, s);
+        while ((r = weft__cursor_next(&c, &i, err)) > 0) item(&f, &i);
+        weft__cursor_close(&c);
+        finish_passes(&f);
+    }
+    if (r == 0) r = second_walk(t, &f, err);
+    if (r == 0) r = order(&f, out, t, err);
+    for (size_t k = 0; k < f.n; k++) free(f.list[k].pass);
+    free(f.list);
+    free(f.parent_slot);
+    free(f.made);
+    free(f.pass);
+    if (r < 0) weft__tree_fini(out);
+    return r;
+}
+
+void weft__tree_fini(struct weft_tree *t) {
+    for (size_t i = 0; i < t->n; i++) free(t->list[i].pass);
+    free(t->list);
+    *t = (struct weft_tree){0};
+}
+
+uint32_t weft__tree_at(const struct weft_tree *t, uint32_t slot, uint64_t tick) {
+    uint32_t best = NONE;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->list[i].slot == slot && (best == NONE || (t->list[i].from_tick <= tick && t->list[i].from_tick > t->list[best].from_tick))) best = i;
+    return best;
+}

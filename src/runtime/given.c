@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A steered run (turns.c): inputs come from a trace. Each thread of the trace has its own, in order; a thread of this run gets those of the
+ * thread that it is there: the n-th child of its parent.
+ *
+ * Which one. As long as a thread goes the way that it went in the trace, it asks for the input of the same operation at the same
+ * tick. If that is not there, it gets the next one of the operation that it has not had: first of those that are still to come,
+ * then of those that it has passed by. What was used is used up. Calls whose result does not change give it again.
+ *
+ * Whatever is given is logged, so that the run can be replayed. What the trace does not have ends the run (weft__missing). */
+#define _GNU_SOURCE
+#include "runtime.h"
+#include "sys.h"
+#include "sys_calls.h"
+#include <time.h>
+
+struct weft_given *weft__trace;
+static uint32_t top; /* slots from here on are not the trace's */
+
+static struct weft_sched_item *items(const struct weft_thread *t, uint64_t *n) {
+    *n = 0;
+    if (t->number == WEFT_NO_NUMBER) return NULL;
+    const struct weft_given_thread *g = weft__given_thread(t->number);
+    *n = g->items;
+    return (struct weft_sched_item *)(weft__file + g->items_off);
+}
+
+void weft__given_open(void) {
+    weft__trace = (struct weft_given *)(weft__file + weft__control->given_off);
+    uint64_t lowest = weft__control->map_next;
+    top = 2;
+    for (uint32_t k = 0; k < weft__trace->threads; k++) {
+        const struct weft_given_thread *g = weft__given_thread(k);
+        const struct weft_sched_item *i = (const struct weft_sched_item *)(weft__file + g->items_off), *end = i + g->items;
+        if (g->slot >= top) top = g->slot + 1;
+        for (; i < end; i++) {
+            uint64_t r;
+            if (i->item != WEFT_ITEM_INPUT || (i->a != SYS_mmap && i->a != SYS_mremap) || i->size < 8) continue;
+            __builtin_memcpy(&r, weft__gate_data(i), 8);
+            if (r >= WEFT_PLACE_LOW && r < lowest) lowest = r;
+        }
+    }
+    weft__control->map_next = lowest; /* what the trace does not have is mapped below what it has */
+}
+
+/* A call that gives the same whenever it is made. */
+static int constant(int64_t op) {
+    switch (op) {
+    case SYS_getpid: case SYS_gettid: case SYS_getppid: case SYS_getuid: case SYS_geteuid: case SYS_getgid: case SYS_getegid:
+    case SYS_getpgrp: case SYS_uname: case SYS_sched_getaffinity: return 1;
+    default: return 0;
+    }
+}
+
+struct weft_sched_item *weft__given_find(struct weft_thread *t, int item, int64_t op) {
+    uint64_t n, now = weft__trace_clock(t);
+    struct weft_sched_item *i = items(t, &n), *later = NULL, *before = NULL, *used = NULL;
+    while (t->first_given < n && !i[t->first_given].kind) t->first_given++;
+    for (uint64_t k = constant(op) ? 0 : t->first_given; k < n; k++) {
+        if ((int)i[k].item != item || (op >= 0 && i[k].a != op)) continue;
+        if (!i[k].kind) {
+            used = &i[k];
+            continue;
+        }
+        if (i[k].tick == now) return &i[k];
+        if (i[k].tick > now && !later) {
+            later = &i[k];
+            break; /* they are in order */
+        }
+        if (i[k].tick < now && !before) before = &i[k];
+    }
+    return later ? later : before ? before : constant(op) ? used : NULL;
+}
+
+void weft__given_use(struct weft_thread *t, struct weft_sched_item *i) {
+    uint64_t n;
+    i->kind = 0;
+    t->last_given = (uint32_t)(i - items(t, &n)) + 1;
+}
+
+struct weft_sched_item *weft__given_input(struct weft_thread *t, int item, int64_t op) {
+    struct weft_sched_item *i = weft__given_find(t, item, op);
+    if (!i) return NULL;
+    weft__given_use(t, i);
+    weft__log_item(t, item, i->a, weft__gate_data(i), i->size < 8 ? i->size : 8,
+                   (const char *)weft__gate_data(i) + 8, i->size < 8 ? 0 : i->size - 8);
+    return i;
+}
+
+uint32_t weft__given_op(struct weft_thread *t) {
+    uint64_t n;
+    const struct weft_sched_item *i = items(t, &n);
+    if (t->last_given >= n || !i[t->last_given].kind) return 0;
+    i += t->last_given;
+    if (i->item != WEFT_ITEM_INPUT || (t->last_given && i->tick > i[-1].tick + 2)) return 0;
+    return i->a;
+}
+
+/* ---- signals: at the tick at which they came, or as soon after it as can be */
+
+static struct weft_sched_item *next_signal(struct weft_thread *t) {
+    uint64_t n;
+    struct weft_sched_item *i = items(t, &n);
+    for (uint64_t k = t->first_given; k < n; k++)
+        if (i[k].kind && i[k].item == WEFT_ITEM_SIGNAL && i[k].site != WEFT_AT_FAULT) return &i[k];
+    return NULL;
+}
+
+struct weft_sched_item *weft__given_signal(struct weft_thread *t, int place) {
+    struct weft_sched_item *i = weft__trace->signals ? next_signal(t) : NULL;
+    uint64_t now = weft__trace_clock(t);
+    if (!i || i->tick > now || (i->tick == now && i->site != (uint64_t)place)) return NULL;
+    return i;
+}
+
+uint64_t weft__given_signal_tick(struct weft_thread *t) {
+    struct weft_sched_item *i = weft__trace->signals ? next_signal(t) : NULL;
+    return i ? i->tick : WEFT_NEVER;
+}
+
+/* ---- threads */
+
+uint32_t weft__given_slot(struct weft_thread *t, uint32_t *number) {
+    struct weft_sched_item *i = weft__given_find(t, WEFT_ITEM_INPUT, WEFT_OP_THREAD_CREATE);
+    *number = WEFT_NO_NUMBER;
+    if (i) {
+        weft__given_use(t, i);
+        *number = (uint32_t)i->site;
+        if (*number != WEFT_NO_NUMBER) {
+            uint32_t slot = weft__given_thread(*number)->slot;
+            const struct weft_thread *o = weft__threads[slot];
+            if (!o || (!o->alive && (!o->pthread || o->joined_or_detached))) return slot;
+        }
+    }
+    return top <= WEFT_MAX_SLOT ? top++ : 0;
+}
+
+/* ---- time: it goes on, though the trace does not */
+
+int weft__given_time(struct weft_thread *t, struct timespec *ts) {
+    struct weft_sched_item *i = weft__given_find(t, WEFT_ITEM_INPUT, WEFT_OP_CLOCK);
+    if (i && i->size == 8 + sizeof *ts) {
+        weft__given_input(t, WEFT_ITEM_INPUT, WEFT_OP_CLOCK);
+        int64_t r;
+        __builtin_memcpy(&r, weft__gate_data(i), 8);
+        __builtin_memcpy(ts, (const char *)weft__gate_data(i) + 8, sizeof *ts);
+        if (!r) t->last_time = *ts;
+        return (int)r;
+    }
+    if (!t->last_time.tv_sec) weft__missing("thread %u at tick %lu asks for the time, which it never did in the trace", t->slot, t->tls->clock);
+    t->last_time.tv_nsec += 1000000;
+    if (t->last_time.tv_nsec > 999999999) t->last_time.tv_nsec -= 1000000000, t->last_time.tv_sec++;
+    *ts = t->last_time;
+    weft__log_input(t, WEFT_OP_CLOCK, 0, ts, sizeof *ts);
+    return 0;
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A steered run (struct weft_given): who runs. It is a recording in which one thread runs at a time, as with --chaos, but nothing is
+ * left to chance: inputs come from a trace (given.c), and no thread waits in the kernel. What would block is tried; if it cannot be
+ * had, the thread is *blocked* until somebody releases it, and the baton goes on. So who can go on is always known, the same turns
+ * give the same run, and when nobody can, the run is stuck: a deadlock, or a wake-up that was lost.
+ *
+ * Turns. A turn is a thread and a position of the trace. The thread has the baton until it stands there, or is beyond it (then it has
+ * taken another way), or cannot go on. A turn is dropped if its thread is blocked, has ended, or does not exist yet. But a thread that
+ * waits with a time limit, and gets a turn, has waited for long enough: that is all the clock there is. When the turns are used
+ * up, a thread goes on until it waits.
+ *
+ * A thread that waits alone (WEFT_CHAOS_ALONE) is one that is blocked, yields, sleeps, spins, or goes on for very long; it lets all
+ * others go first. */
+#define _GNU_SOURCE
+#include "runtime.h"
+#include "sys.h"
+#include "sys_calls.h"
+#include <errno.h>
+#include <time.h>
+
+#define SLICE 4096   /* ticks after which the bound is looked at */
+#define LONG 200000  /* ticks in a row, or events: others are to have their turn, if there are no turns any more */
+
+enum { AWAY = 0, READY, RUNS };
+
+static struct {
+    uint64_t turn;   /* the one that runs, or is next */
+    uint64_t count;  /* for stamps and tickets */
+    uint64_t ticks;  /* of all threads */
+    uint64_t removed; /* threads that ended at once */
+    int away;         /* threads that wait for foreign code */
+} run;
+
+static const struct weft_turn *turns(void) { return (const struct weft_turn *)(weft__file + weft__trace->turns_off); }
+static int by_turns(void) { return weft__steering == WEFT_CHAOS_TURNS && run.turn < weft__trace->turns; }
+
+static struct weft_thread *with_number(uint32_t number) {
+    for (uint32_t s = 1; s < weft__slots; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (o && o->steer != AWAY && o->number == number) return o;
+    }
+    return NULL;
+}
+
+static int can_run(const struct weft_thread *o) { return o && o->steer != AWAY && !o->blocked.kind; }
+
+static void unblock(struct weft_thread *o) { o->blocked.kind = 0; }
+static void time_out(struct weft_thread *o) {
+    o->blocked.woken = 2;
+    unblock(o);
+}
+
+/* ---- who is next ------------------------------------------------------------------------------------------------ */
+
+/* The first turn of the thread from here on. */
+static uint64_t next_turn(const struct weft_thread *o) {
+    for (uint64_t i = run.turn; i < weft__trace->turns; i++)
+        if (turns()[i].thread == o->number) return i;
+    return UINT64_MAX;
+}
+
+static int before(const struct weft_thread *a, const struct weft_thread *b) {
+    if (a->stamp != b->stamp) return a->stamp < b->stamp;
+    if (weft__trace->next == WEFT_NEXT_CHILD) return a->born_at > b->born_at;
+    if (weft__trace->next == WEFT_NEXT_TURNS) {
+        uint64_t x = next_turn(a), y = next_turn(b);
+        if (x != y) return x < y;
+    }
+    return a->born_at < b->born_at;
+}
+
+static int earlier(const struct timespec *a, const struct timespec *b) {
+    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+/* Nobody can go on: the first whose time is over. */
+static struct weft_thread *timed(void) {
+    struct weft_thread *best = NULL;
+    for (uint32_t s = 1; s < weft__slots; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (o && o->steer != AWAY && o->blocked.kind && o->blocked.until && (!best || earlier(o->blocked.until, best->blocked.until))) best = o;
+    }
+    if (best) time_out(best);
+    return best;
+}
+
+/* A barrier counts threads that were removed as if they had come, where nothing else can go on. */
+static struct weft_thread *barrier(void) {
+    for (uint32_t s = 1; s < weft__slots; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (!o || o->steer == AWAY || o->blocked.kind != WEFT_WAIT_BARRIER) continue;
+        uint32_t *word = (uint32_t *)(uintptr_t)o->blocked.object, come = word[0] % word[2];
+        if (!come || come + run.removed < word[2]) continue;
+        __atomic_fetch_add((uint64_t *)(void *)word, (1ul << 32) - come, __ATOMIC_ACQ_REL);
+        weft__turns_wake(word, 1 << 30);
+        return o;
+    }
+    return NULL;
+}
+
+static struct weft_thread *choose_alone(void) {
+    struct weft_thread *best = NULL;
+    for (uint32_t s = 1; s < weft__slots; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (can_run(o) && (!best || before(o, best))) best = o;
+    }
+    return best;
+}
+
+/* NULL: nobody can go on. */
+static struct weft_thread *choose(void) {
+    for (; by_turns(); run.turn++) {
+        struct weft_thread *o = with_number(turns()[run.turn].thread);
+        if (!o) continue;
+        if (o->blocked.kind && o->blocked.until) time_out(o);
+        if (can_run(o)) return o;
+    }
+    struct weft_thread *o = choose_alone();
+    if (!o) o = barrier();
+    if (!o) o = timed();
+    return o;
+}
+
+/* ---- nobody: the run is stuck ------------------------------------------------------------------------------------ */
+
+/* Whom o waits for; NULL: that is not known. libc keeps a mutex's owner by its number in the kernel. */
+static struct weft_thread *waits_for(const struct weft_thread *o) {
+    if (o->blocked.kind == WEFT_WAIT_JOIN) return (struct weft_thread *)(uintptr_t)o->blocked.object;
+    if (o->blocked.kind != WEFT_WAIT_MUTEX) return NULL;
+    int owner = ((const int *)o->blocked.object)[2];
+    for (uint32_t s = 1; owner && s < weft__slots; s++)
+        if (weft__threads[s] && weft__threads[s]->tid == owner) return weft__threads[s];
+    return NULL;
+}
+
+static int in_circle(const struct weft_thread *o) {
+    const struct weft_thread *x = o;
+    for (uint32_t hops = 0; hops < weft__slots; hops++) {
+        x = x && x->blocked.kind ? waits_for(x) : NULL;
+        if (x == o) return 1;
+    }
+    return 0;
+}
+
+/* The message is what tells one such end from another: where the threads of the circle wait, or if there is none, all that do not
+ * wait for the end of another; each place once, in order. */
+static void name_places(void) {
+    char *at = weft__control->message, *end = at + sizeof weft__control->message - 40;
+    int circle = 0;
+    for (uint32_t s = 1; s < weft__slots; s++) circle |= weft__threads[s] && weft__threads[s]->blocked.kind && in_circle(weft__threads[s]);
+    *at = 0;
+    for (uint64_t low = 0; at < end;) {
+        const struct weft_thread *best = NULL;
+        for (uint32_t s = 1; s < weft__slots; s++) {
+            const struct weft_thread *o = weft__threads[s];
+            if (!o || o->steer == AWAY || !o->blocked.kind || o->blocked.site <= low) continue;
+            if (circle ? !in_circle(o) : o->blocked.kind == WEFT_WAIT_JOIN) continue;
+            if (!best || o->blocked.site < best->blocked.site) best = o;
+        }
+        if (!best) break;
+        at += weft__format(at, (size_t)(end - at) + 40, "%d@0x%lx ", best->blocked.kind, best->blocked.site);
+        low = best->blocked.site;
+    }
+}
+
+/* How far everybody had come goes into the stream of one that still lives; all stand still. */
+__attribute__((noreturn)) static void stuck(struct weft_thread *t) {
+    struct weft_thread *w = NULL;
+    name_places();
+    for (uint32_t s = 1; s < weft__slots; s++)
+        if (weft__threads[s] && weft__threads[s]->steer != AWAY && weft__threads[s]->blocked.kind) w = weft__threads[s];
+    if (w) {
+        uint64_t clock = w->tls->clock;
+        weft__note_reached(w);
+        weft__log_item(w, WEFT_ITEM_REACHED, w->slot, &clock, 8, NULL, 0);
+    }
+    weft__control->last_site = t->last_site;
+    weft__control->last_slot = t->slot;
+    weft__control->exit_kind = WEFT_END_STUCK;
+    weft__control->exit_code = WEFT_STUCK_STATUS;
+    __atomic_store_n(&weft__control->outcome, WEFT_OUT_ENDED, __ATOMIC_RELEASE);
+    weft__raw(SYS_exit_group, WEFT_STUCK_STATUS);
+    __builtin_unreachable();
+}
+
+/* ---- the baton --------------------------------------------------------------------------------------------------- */
+
+static void count_ticks(struct weft_thread *t) {
+    run.ticks += t->tls->clock - t->counted;
+    t->counted = t->tls->clock;
+    if (weft__trace->bound && run.ticks > weft__trace->bound)
+        weft__bound("it went on for more than %lu ticks", weft__trace->bound);
+}
+
+/* t stands at (clock, site): o goes on. */
+static void hand_over(struct weft_thread *t, struct weft_thread *o, uint64_t site) {
+    if (o == t) {
+        t->in_a_row = 0;
+        t->has_baton = 1;
+        return;
+    }
+    t->steer = READY;
+    weft__rec_lend(t, site);
+    if (o) weft__baton_pass(o);
+    weft__baton_wait(t);
+    weft__rec_back(t);
+}
+
+/* NULL: nobody can, but somebody is away, and gets the baton when it comes back. */
+static struct weft_thread *choose_or_none(struct weft_thread *t) {
+    struct weft_thread *o = choose();
+    if (o) return o;
+    if (!__atomic_load_n(&run.away, __ATOMIC_ACQUIRE)) stuck(t);
+    return weft__baton_none(choose);
+}
+
+static void next_one(struct weft_thread *t, uint64_t site) {
+    t->has_baton = 0;
+    hand_over(t, choose_or_none(t), site);
+}
+
+static int turn_over(const struct weft_thread *t, uint64_t site) {
+    const struct weft_turn *n = &turns()[run.turn];
+    uint64_t now = weft__trace_clock(t);
+    return n->thread != t->number || now > n->tick || (now == n->tick && (site == n->site || !n->site));
+}
+
+/* Where t stands, its turn may be over, or it may have gone on for too long. */
+static void look(struct weft_thread *t, uint64_t site) {
+    if (by_turns()) {
+        if (!turn_over(t, site)) return;
+        if (turns()[run.turn].thread == t->number) run.turn++;
+        next_one(t, site);
+    } else if (t->in_a_row > LONG) {
+        t->stamp = ++run.count;
+        next_one(t, site);
+    }
+}
+
+void weft__turns_event(struct weft_thread *t, uint64_t site) {
+    count_ticks(t);
+    t->in_a_row++;
+    look(t, site);
+    t->last_site = site ? site : weft__caller();
+    if (unlikely(t->last_site == weft__trace->watch)) weft__control->watched++;
+    __atomic_store_n(&weft__root->events, weft__root->events + 1, __ATOMIC_RELAXED);
+}
+
+/* At a tick: gives the next one at which to come here. */
+uint64_t weft__turns_tick(struct weft_thread *t) {
+    t->in_a_row += (uint32_t)(t->tls->clock - t->counted);
+    count_ticks(t);
+    look(t, 0);
+    uint64_t now = weft__trace_clock(t), at = now + SLICE, due = weft__given_signal_tick(t);
+    if (by_turns() && turns()[run.turn].thread == t->number) {
+        uint64_t end = turns()[run.turn].tick;
+        if (end <= now) end = now + 1;
+        if (end < at) at = end;
+    }
+    if (due > now && due < at) at = due;
+    return at - (uint64_t)t->shift;
+}
+
+void weft__turns_yield(struct weft_thread *t) {
+    if (by_turns()) return; /* turns say when */
+    t->stamp = ++run.count;
+    next_one(t, 0);
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+void weft__turns_open(struct weft_thread *t) {
+    t->number = 0;
+    t->steer = RUNS;
+    t->has_baton = 1;
+    t->born_at = ++run.count;
+}
+
+void weft__turns_born(struct weft_thread *c) {
+    c->has_baton = 0;
+    c->stamp = 0;
+    c->blocked.kind = 0;
+    c->waits = 0;
+    c->counted = c->last_clock;
+    c->shift = 0;
+    c->first_given = c->last_given = c->passes = c->in_a_row = 0;
+    c->last_site = 0;
+    c->last_time = (struct timespec){0, 0};
+    c->born_at = ++run.count;
+    c->steer = READY;
+    if (c->number != WEFT_NO_NUMBER && weft__given_thread(c->number)->removed) run.removed++;
+}
+void weft__turns_unborn(struct weft_thread *c) { c->steer = AWAY; }
+void weft__turns_child(struct weft_thread *t, struct weft_thread *c) {
+    if (weft__steering != WEFT_CHAOS_ALONE || weft__trace->next != WEFT_NEXT_CHILD) return;
+    t->has_baton = 0;
+    hand_over(t, c, 0);
+}
+
+/* A new thread, in the beginning. All others come back by other ways. */
+void weft__turns_begin(struct weft_thread *t) {
+    if (t->steer == RUNS) return;
+    weft__baton_wait(t);
+}
+
+/* The last thing that it does with the baton; who waits for its end was released. */
+void weft__turns_over(struct weft_thread *t) {
+    count_ticks(t);
+    t->steer = AWAY;
+    if (by_turns() && turns()[run.turn].thread == t->number) run.turn++;
+    struct weft_thread *o = choose_or_none(t);
+    if (o) weft__baton_pass(o);
+}
+
+/* Code that was not built with weft has locks of its own: there is no knowing when they are free. */
+void weft__turns_away(struct weft_thread *t, int away) {
+    if (!away) {
+        __atomic_fetch_sub(&run.away, 1, __ATOMIC_ACQ_REL);
+        weft__baton_ask(t, READY);
+        return;
+    }
+    t->has_baton = 0;
+    t->steer = AWAY;
+    __atomic_fetch_add(&run.away, 1, __ATOMIC_ACQ_REL);
+    struct weft_thread *o = choose_or_none(t);
+    if (o) weft__baton_pass(o);
+}
+
+/* ---- waits ------------------------------------------------------------------------------------------------------- */
+
+static int interrupted(struct weft_thread *t) {
+    return (t->cancel_pending && !t->cancel_state && !t->cancelled) || weft__signal_due(t, WEFT_AT_BLOCKED);
+}
+
+static void block(struct weft_thread *t, int kind, const void *object, const struct timespec *until) {
+    t->blocked.kind = kind;
+    t->blocked.object = object;
+    t->blocked.site = weft__caller();
+    t->blocked.until = until;
+    t->blocked.ticket = ++run.count;
+    t->in_a_row = 0;
+    if (by_turns() && turns()[run.turn].thread == t->number) run.turn++;
+    weft__rec_release(t);
+    next_one(t, 0);
+}
+
+int weft__turns_block(struct weft_thread *t, int kind, const void *object, const struct timespec *until) {
+    t->blocked.woken = 0;
+    if (interrupted(t)) return EINTR;
+    block(t, kind, object, until);
+    return t->blocked.woken == 2 ? ETIMEDOUT : interrupted(t) ? EINTR : 0;
+}
+
+void weft__turns_release(const void *object) {
+    for (uint32_t s = 1; s < weft__slots; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (o && o->steer != AWAY && o->blocked.kind && o->blocked.object == object && !o->waits) unblock(o);
+    }
+}
+
+/* o is to look up: it is cancelled. */
+void weft__turns_kick(struct weft_thread *o) {
+    if (o->steer != AWAY && o->blocked.kind) unblock(o);
+}
+
+void weft__turns_wait_begin(struct weft_thread *t, int kind, const void *object) {
+    t->waits = kind;
+    t->blocked.woken = 0;
+    t->blocked.object = object;
+    t->blocked.ticket = ++run.count;
+}
+
+int weft__turns_wait(struct weft_thread *t, const struct timespec *until) {
+    while (!t->blocked.woken && !interrupted(t)) block(t, t->waits, t->blocked.object, until);
+    int woken = t->blocked.woken;
+    t->waits = 0;
+    return woken == 1 ? 0 : woken == 2 ? ETIMEDOUT : EINTR;
+}
+
+/* The one whose turn comes first: it is the one that was woken in the trace. Else who has waited longest. */
+int weft__turns_wake(const void *object, int n) {
+    int woken = 0;
+    for (; woken < n; woken++) {
+        struct weft_thread *best = NULL;
+        for (uint32_t s = 1; s < weft__slots; s++) {
+            struct weft_thread *o = weft__threads[s];
+            if (!o || o->steer == AWAY || !o->waits || o->blocked.object != object || o->blocked.woken) continue;
+            uint64_t x = best ? next_turn(o) : 0, y = best ? next_turn(best) : 0;
+            if (!best || x < y || (x == y && o->blocked.ticket < best->blocked.ticket)) best = o;
+        }
+        if (!best) break;
+        best->blocked.woken = 1;
+        unblock(best);
+    }
+    return woken;
+}
+
+/* ---- iterations of loops ----------------------------------------------------------------------------------------- */
+
+/* The trace's passes are in order; those inside an iteration that is left out do not come. */
+int weft__steer_repeat(struct weft_thread *t, uint64_t site) {
+    if (!weft__given) return 0;
+    uint64_t skip = 0;
+    if (t->number != WEFT_NO_NUMBER) {
+        const struct weft_given_thread *g = weft__given_thread(t->number);
+        const struct weft_pass *p = (const struct weft_pass *)(weft__file + g->passes_off);
+        uint64_t i = t->passes;
+        while (i < g->passes && p[i].site != site) i++;
+        if (i < g->passes) {
+            t->passes = (uint32_t)i + 1;
+            t->shift = (int64_t)(p[i].tick - t->tls->clock);
+            skip = p[i].skip;
+            __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* by which the limit was */
+        }
+    }
+    weft__log_item(t, WEFT_ITEM_REPEAT, skip, &site, 8, NULL, 0);
+    return (int)skip;
+}
