@@ -317,7 +317,7 @@ static void serve(const struct weft_launch *l, int s, int alive, pid_t own) {
         goto out;
     }
     if (q->kind == WEFT_EXEC_LOOK) {
-        if (!record && peer.uid == geteuid() && l->look) l->look(l->ctx, peer.pid, (pid_t)q->tid, q->part);
+        if (peer.uid == geteuid() && l->look) l->look(l->ctx, peer.pid, (pid_t)q->tid, q->part);
         send(s, a, sizeof *a, MSG_NOSIGNAL);
         goto out;
     }

@@ -63,7 +63,8 @@ struct weft_tree_thread {
     uint32_t level;          /* 0: the main thread */
     bool removed;            /* it ends at once already */
     uint64_t value;          /* what it gave to who joined it, as far as the trace tells */
-    uint64_t from_tick, to_tick; /* of its first and last item */
+    uint64_t from_tick, to_tick; /* of its first item; how far it is known to have come */
+    bool ended;              /* it exited, or ended the process */
     uint64_t events;         /* items that a replay meets */
     struct weft_pass *pass;  /* new memory */
     size_t npasses;
@@ -76,6 +77,10 @@ int weft__tree_make(struct weft_trace *t, struct weft_tree *out, struct weft_err
 void weft__tree_fini(struct weft_tree *t);
 /* The thread that had the slot at this tick. */
 uint32_t weft__tree_at(const struct weft_tree *t, uint32_t slot, uint64_t tick);
+
+/* ---- turns.c: the order of a trace for a steered run ---- */
+/* *out is new memory. Turns of threads that are removed may be left in: they are dropped. */
+int weft__turns_make(struct weft_trace *t, const struct weft_tree *tree, struct weft_turn **out, size_t *n, struct weft_err *err) WEFT_MUST;
 
 /* ---- steered.c: a run that is recorded, with the inputs of a trace and an order of our own (weft_given in abi.h) ---- */
 struct weft_steered {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
+#define EXIT_GROUP 231 /* the system call */
 
 struct made { /* a creation */
     uint32_t creator; /* index of the thread, as they were found */
@@ -51,6 +52,7 @@ static void item(struct find *f, const struct weft_item *i) {
     if (!f->n || f->list[f->n - 1].slot != i->slot) return;
     struct weft_tree_thread *t = &f->list[f->n - 1];
     t->to_tick = i->tick;
+    t->ended |= i->kind == WEFT_ITEM_EXIT || i->kind == WEFT_ITEM_CRASH || (i->kind == WEFT_ITEM_INPUT && i->op == EXIT_GROUP);
     t->events += is_met(i->kind);
     if (i->kind == WEFT_ITEM_REPEAT && i->size == 8) {
         f->pass = weft__grow(f->pass, &f->passcap, f->npasses + 1, sizeof *f->pass);
@@ -80,14 +82,22 @@ static void item(struct find *f, const struct weft_item *i) {
     }
 }
 
-/* Values by joins of threads with higher slots, which were not known yet. */
+/* What other threads tell: values by joins, and how far it had come when the process ended. */
 static int second_walk(struct weft_trace *t, struct find *f, struct weft_err *err) {
     struct weft_cursor c;
     struct weft_item i;
     int r;
     weft__cursor_open(&c, t, 0);
     while ((r = weft__cursor_next(&c, &i, err)) > 0) {
-        uint64_t value[2];
+        uint64_t value[2], tick;
+        if (i.kind == WEFT_ITEM_REACHED && i.size == 8) {
+            memcpy(&tick, i.data, 8);
+            for (size_t k = f->n; k-- > 0;)
+                if (f->list[k].slot == i.op) {
+                    if (!f->list[k].ended && tick > f->list[k].to_tick) f->list[k].to_tick = tick;
+                    break;
+                }
+        }
         if (i.kind != WEFT_ITEM_INPUT || i.op != WEFT_OP_THREAD_JOIN || i.size != 8 + sizeof value) continue;
         memcpy(value, i.data + 8, sizeof value);
         for (size_t k = 0; k < f->n; k++)

@@ -241,9 +241,11 @@ void weft__turns_event(struct weft_thread *t, uint64_t site) {
     count_ticks(t);
     t->in_a_row++;
     look(t, site);
-    t->last_site = site ? site : weft__caller();
-    if (unlikely(t->last_site == weft__trace->watch)) weft__control->watched++;
     __atomic_store_n(&weft__root->events, weft__root->events + 1, __ATOMIC_RELAXED);
+    if (!site) site = weft__caller();
+    if (!weft__in_weft_code(site)) return;
+    t->last_site = site;
+    if (unlikely(site == weft__trace->watch)) weft__control->watched++;
 }
 
 /* At a tick: gives the next one at which to come here. */
