@@ -204,7 +204,8 @@ enum weft_wait_kind {
     WEFT_WAIT_JOIN, /* object: slot */
     WEFT_WAIT_ONCE,
     WEFT_WAIT_STREAM, /* or another lock of libc or the runtime; steered runs only */
-    WEFT_WAIT_FUTEX,  /* steered runs only */
+    WEFT_WAIT_FUTEX,  /* steered runs only, as these: */
+    WEFT_WAIT_CALL,   /* a system call that never came back */
 };
 /* What a thread is about to do, or does: the runtime fills it in in replay, with WEFT_OPT_WAITS. */
 struct weft_wait {
@@ -297,6 +298,7 @@ struct weft_given {
 };
 struct weft_given_thread { /* one per START of the trace */
     uint64_t tick;                 /* of its START */
+    uint64_t cut;                  /* the process ended when it had come to this tick; UINT64_MAX: it ended before */
     uint32_t slot;
     uint32_t removed;              /* 1: it ends at once, and gives `value` to who joins it */
     uint64_t value;
@@ -305,7 +307,8 @@ struct weft_given_thread { /* one per START of the trace */
     uint64_t passes_off, passes;   /* struct weft_pass[], in order */
 };
 struct weft_turn { /* the thread runs until it stands at this position, or is beyond it, or cannot go on */
-    uint32_t thread, zero;
+    uint32_t thread;
+    uint32_t done;       /* 1: until the access or operation there is done */
     uint64_t tick, site; /* WEFT_NEVER-like UINT64_MAX: until it ends */
 };
 struct weft_pass { /* an iteration of a loop begins */

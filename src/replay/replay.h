@@ -64,6 +64,8 @@ struct weft_tree_thread {
     bool removed;            /* it ends at once already */
     uint64_t value;          /* what it gave to who joined it, as far as the trace tells */
     uint64_t from_tick, to_tick; /* of its first item; how far it is known to have come */
+    uint64_t to_site;        /* in that tick, */
+    bool to_done;            /* and whether what is there was done */
     bool ended;              /* it exited, or ended the process */
     uint64_t events;         /* items that a replay meets */
     struct weft_pass *pass;  /* new memory */

@@ -38,6 +38,20 @@ static void finish_passes(struct find *f) {
     f->npasses = 0;
 }
 
+/* The thread is known to have come here. Sites of a tick are passed in an order that the trace does not tell: mostly upwards. */
+static void came_to(struct weft_tree_thread *t, uint64_t tick, uint64_t site, bool done) {
+    if (tick < t->to_tick || (tick == t->to_tick && site < t->to_site)) return;
+    t->to_done = done || (tick == t->to_tick && site == t->to_site && t->to_done);
+    t->to_tick = tick;
+    t->to_site = site;
+}
+
+static struct weft_tree_thread *last_of(struct find *f, uint64_t slot) {
+    for (size_t k = f->n; k-- > 0;)
+        if (f->list[k].slot == slot) return &f->list[k];
+    return NULL;
+}
+
 static void item(struct find *f, const struct weft_item *i) {
     uint64_t value[2];
     int64_t error = 0;
@@ -51,7 +65,8 @@ static void item(struct find *f, const struct weft_item *i) {
     }
     if (!f->n || f->list[f->n - 1].slot != i->slot) return;
     struct weft_tree_thread *t = &f->list[f->n - 1];
-    t->to_tick = i->tick;
+    bool edge = weft__item_is_edge(i->kind);
+    came_to(t, i->tick, edge ? i->site : 0, !edge && is_met(i->kind));
     t->ended |= i->kind == WEFT_ITEM_EXIT || i->kind == WEFT_ITEM_CRASH || (i->kind == WEFT_ITEM_INPUT && i->op == EXIT_GROUP);
     t->events += is_met(i->kind);
     if (i->kind == WEFT_ITEM_REPEAT && i->size == 8) {
@@ -74,11 +89,7 @@ static void item(struct find *f, const struct weft_item *i) {
     }
     if (i->op == WEFT_OP_THREAD_JOIN && i->size == 8 + sizeof value) {
         memcpy(value, i->data + 8, sizeof value);
-        for (size_t k = f->n; k-- > 0;)
-            if (f->list[k].slot == value[1]) {
-                f->list[k].value = value[0];
-                break;
-            }
+        if (last_of(f, value[1])) last_of(f, value[1])->value = value[0];
     }
 }
 
@@ -91,12 +102,13 @@ static int second_walk(struct weft_trace *t, struct find *f, struct weft_err *er
     while ((r = weft__cursor_next(&c, &i, err)) > 0) {
         uint64_t value[2], tick;
         if (i.kind == WEFT_ITEM_REACHED && i.size == 8) {
+            struct weft_tree_thread *o = last_of(f, i.op);
             memcpy(&tick, i.data, 8);
-            for (size_t k = f->n; k-- > 0;)
-                if (f->list[k].slot == i.op) {
-                    if (!f->list[k].ended && tick > f->list[k].to_tick) f->list[k].to_tick = tick;
-                    break;
-                }
+            if (o && !o->ended) came_to(o, tick, 0, false);
+        }
+        if (weft__item_is_edge(i.kind)) {
+            struct weft_tree_thread *o = last_of(f, i.other_slot);
+            if (o && !o->ended) came_to(o, i.other_tick, i.other_site, i.kind == WEFT_ITEM_EDGE_DONE);
         }
         if (i.kind != WEFT_ITEM_INPUT || i.op != WEFT_OP_THREAD_JOIN || i.size != 8 + sizeof value) continue;
         memcpy(value, i.data + 8, sizeof value);

@@ -25,7 +25,7 @@ int weft__turns_make(struct weft_trace *t, const struct weft_tree *tree, struct 
             list[i].tick = b.list[next - 1].from_tick;
             list[i].site = b.list[next - 1].from_site;
         } else if (!x->ended)
-            list[i].tick = x->to_tick;
+            list[i] = (struct weft_turn){.thread = k, .done = x->to_done, .tick = x->to_tick, .site = x->to_site};
         later[k] = i + 1;
     }
     for (size_t i = 0; i < b.n; i++) {

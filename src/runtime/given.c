@@ -77,8 +77,15 @@ void weft__given_use(struct weft_thread *t, struct weft_sched_item *i) {
     t->last_given = (uint32_t)(i - items(t, &n)) + 1;
 }
 
+/* The process ended while the thread was there: what it asks for never came. */
+static int waits_for_ever(const struct weft_thread *t, int item, int64_t op) {
+    return item == WEFT_ITEM_INPUT && op >= 0 && op < WEFT_OP_BASE && t->number != WEFT_NO_NUMBER &&
+           weft__trace_clock(t) >= weft__given_thread(t->number)->cut;
+}
+
 struct weft_sched_item *weft__given_input(struct weft_thread *t, int item, int64_t op) {
     struct weft_sched_item *i = weft__given_find(t, item, op);
+    while (!i && waits_for_ever(t, item, op)) weft__turns_block(t, WEFT_WAIT_CALL, t, NULL);
     if (!i) return NULL;
     weft__given_use(t, i);
     weft__log_item(t, item, i->a, weft__gate_data(i), i->size < 8 ? i->size : 8,

@@ -172,6 +172,9 @@ void weft__rec_release(struct weft_thread *t) {
     if (unlikely(t->common)) weft__shm_release(t);
 }
 
+/* Time, for what follows; in a steered run one that is the same whenever it is made again. */
+static uint64_t moment(void) { return unlikely(weft__given) ? weft__root->events << 10 : weft__tsc(); }
+
 /* ---- heat: what is quarrelled over. Heuristics only; racing updates are harmless. -----------------------------------
  *
  * A thread that wants back at once what it gave would make lines go to and fro with every few accesses, at the price of two
@@ -258,7 +261,7 @@ static uint32_t share_lines(uint32_t line) {
 static void shared_for(uint32_t line, uint32_t readers) {
     struct heat *h = line_heat(line);
     h->reads = 0;
-    if ((uint32_t)(weft__tsc() >> 10) - h->since > WORTH * readers)
+    if ((uint32_t)(moment() >> 10) - h->since > WORTH * readers)
         h->caution = (uint16_t)(h->caution - (h->caution > 0));
     else {
         h->caution = (uint16_t)(h->caution + (h->caution + 1 < CAUTION));
@@ -269,14 +272,14 @@ static void shared_for(uint32_t line, uint32_t readers) {
 /* t got the line by asking for it. Whether an early episode may begin. */
 static int asked_again(uint32_t line) {
     struct heat *h = line_heat(line);
-    uint32_t now = (uint32_t)(weft__tsc() >> 10), soon = now - h->when < SOON;
+    uint32_t now = (uint32_t)(moment() >> 10), soon = now - h->when < SOON;
     h->when = now;
     return soon && h->episodes < EARLY;
 }
 
 /* t is about to ask. */
 static void quarrel(struct weft_thread *t) {
-    if (weft__tsc() - t->stirred < QUARREL)
+    if (moment() - t->stirred < QUARREL)
         t->quarrels += t->quarrels < 4 * HOT;
     else
         t->quarrels /= 2;
@@ -314,7 +317,7 @@ static uint64_t next_random(struct weft_thread *t) {
 static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
     uint16_t from = (uint16_t)u->slot, to = (uint16_t)t->slot;
     __atomic_store_n(&TABLE[line], to, __ATOMIC_RELEASE);
-    uint32_t h = page_index(line), now = (uint32_t)(weft__tsc() >> 10);
+    uint32_t h = page_index(line), now = (uint32_t)(moment() >> 10);
     uint8_t *ph = &page_heat[h];
     /* Calm again: a buffer that is handed on from time to time goes as a whole, however often. (Without this, 73,000 edges
      * where zstd compresses 4 MB with 4 threads.) */
@@ -404,7 +407,7 @@ static int share(struct weft_thread *u, struct weft_thread *t, uint32_t line, ui
     } else if ((d = shared_place(s, 0)))
         *d = (struct shared){.page = page, .pos = *here};
     if (d) {
-        uint32_t n = share_lines(line), first = line & ~(n - 1), now = (uint32_t)(weft__tsc() >> 10);
+        uint32_t n = share_lines(line), first = line & ~(n - 1), now = (uint32_t)(moment() >> 10);
         uint64_t lines = 0;
         for (uint32_t i = first; i < first + n; i++)
             if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == u->slot && i + 1 != u->closing && (i == line || !line_heat(i)->caution)) {
@@ -518,7 +521,7 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
     }
     if (asleep) wake(t, &here, asleep);
     t->tenure = 0;
-    t->stirred = weft__tsc();
+    t->stirred = moment();
 }
 
 static void wait_served(struct weft_thread *t) {
@@ -546,7 +549,7 @@ static void wait_served(struct weft_thread *t) {
 
 /* Somebody asked t. Whether it keeps what it has for a while. */
 static int holds(struct weft_thread *t) {
-    uint64_t now = weft__tsc();
+    uint64_t now = moment();
     if (!t->tenure) {
         if (t->quarrels < HOT) return 0;
         next_tenure();
@@ -751,7 +754,7 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             weft__rec_edge(t, site, &t->grant);
             if (asked_again(line)) odds = EARLY_SHARE;
         }
-        t->stirred = weft__tsc();
+        t->stirred = moment();
         if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds) && !weft__given) split(t, line, site);
         return waited;
     }

@@ -29,6 +29,7 @@ static struct {
     uint64_t ticks;  /* of all threads */
     uint64_t removed; /* threads that ended at once */
     int away;         /* threads that wait for foreign code */
+    uint64_t passed;  /* the turn whose position was passed, + 1 */
 } run;
 
 static const struct weft_turn *turns(void) { return (const struct weft_turn *)(weft__file + weft__trace->turns_off); }
@@ -222,7 +223,13 @@ static void next_one(struct weft_thread *t, uint64_t site) {
 static int turn_over(const struct weft_thread *t, uint64_t site) {
     const struct weft_turn *n = &turns()[run.turn];
     uint64_t now = weft__trace_clock(t);
-    return n->thread != t->number || now > n->tick || (now == n->tick && (site == n->site || !n->site));
+    if (n->thread != t->number || now > n->tick) return 1;
+    if (now < n->tick) return 0;
+    if (!n->done) return site == n->site || !n->site;
+    if (!n->site) return site != 0;
+    if (run.passed == run.turn + 1) return 1;
+    if (site == n->site) run.passed = run.turn + 1;
+    return 0;
 }
 
 /* Where t stands, its turn may be over, or it may have gone on for too long. */
