@@ -178,16 +178,19 @@ static uint32_t *cond_waiters(pthread_cond_t *c) {
     return &waiters[((uint64_t)(uintptr_t)c * 0x9e3779b97f4a7c15ull) >> 54];
 }
 
+/* The thread is about to wait: it counts, then looks at the word; weft__cond_wake changes the word, then looks who counts. Which of
+ * the two comes first is an order of its own: a signal that comes too early is lost, and nothing else would tell. */
+WEFT_HIDDEN uint32_t weft__cond_begin(struct weft_thread *t, pthread_cond_t *c) {
+    __atomic_fetch_add(cond_waiters(c), 1, __ATOMIC_SEQ_CST);
+    return weft__rec_order_add(t, c, (uint32_t *)c, 0);
+}
+
 /* Gives the mutex up, waits, and has it again. */
-WEFT_HIDDEN int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *ts) {
+WEFT_HIDDEN int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *m, uint32_t now, clockid_t clock, const struct timespec *ts) {
     uint32_t *word = (uint32_t *)c, *waiters = cond_waiters(c);
-    int shared = cond_flags(c) & COND_SHARED;
-    if (ts && (ts->tv_nsec < 0 || ts->tv_nsec > 999999999)) return EINVAL;
+    int shared = cond_flags(c) & COND_SHARED, e = ts && (ts->tv_nsec < 0 || ts->tv_nsec > 999999999) ? EINVAL : 0;
     if (clock < 0) clock = cond_flags(c) & COND_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
-    /* It counts, then looks at the word; weft__cond_wake changes the word, then looks who counts. */
-    __atomic_fetch_add(waiters, 1, __ATOMIC_SEQ_CST);
-    uint32_t now = __atomic_load_n(word, __ATOMIC_SEQ_CST);
-    int e = weft__real.pthread_mutex_unlock(m);
+    if (!e) e = weft__real.pthread_mutex_unlock(m);
     long r = e ? 0 : ts && ts->tv_sec < 0 ? -ETIMEDOUT : wait_word(t, word, now, shared, clock, ts);
     __atomic_fetch_sub(waiters, 1, __ATOMIC_SEQ_CST);
     if (e) return e;
@@ -197,7 +200,7 @@ WEFT_HIDDEN int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthre
 
 WEFT_HIDDEN int weft__cond_wake(struct weft_thread *t, pthread_cond_t *c, int n) {
     int shared = cond_flags(c) & COND_SHARED;
-    __atomic_fetch_add((uint32_t *)c, 1, __ATOMIC_SEQ_CST);
+    weft__rec_order_add(t, c, (uint32_t *)c, 1);
     if (!shared && !__atomic_load_n(cond_waiters(c), __ATOMIC_SEQ_CST)) return 0;
     weft__rec_lend(t, 0);
     weft__raw(SYS_futex, c, shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, n);

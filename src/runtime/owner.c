@@ -1017,10 +1017,18 @@ void weft__rec_forked(struct weft_thread *t) {
 }
 
 /* An operation on a lock, stream or the like: (clock, 0) comes after the last operation on it. */
-void weft__rec_order(struct weft_thread *t, const void *object) {
+static struct stripe *object_lock(struct weft_thread *t, const void *object) {
     struct stripe *s = &objects[((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 50];
     stripe_lock(s);
     stripe_edge(t, 0, s);
     stripe_mark(t, 0, s, WEFT_DONE);
+    return s;
+}
+void weft__rec_order(struct weft_thread *t, const void *object) { stripe_unlock(object_lock(t, object)); }
+/* The same, and *word changes in that very moment; gives what it was. */
+uint32_t weft__rec_order_add(struct weft_thread *t, const void *object, uint32_t *word, uint32_t add) {
+    struct stripe *s = object_lock(t, object);
+    uint32_t was = __atomic_fetch_add(word, add, __ATOMIC_SEQ_CST);
     stripe_unlock(s);
+    return was;
 }

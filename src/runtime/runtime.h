@@ -325,6 +325,7 @@ uint32_t weft__given_slot(struct weft_thread *t, uint32_t *number); /* for a new
 
 void weft__rec_in(struct weft_thread *t);
 void weft__rec_order(struct weft_thread *t, const void *object);
+uint32_t weft__rec_order_add(struct weft_thread *t, const void *object, uint32_t *word, uint32_t add);
 void weft__rec_edge(struct weft_thread *t, uint64_t site, const struct weft_pos *to);
 void weft__rec_release(struct weft_thread *t);
 void weft__rec_stop(struct weft_thread *t); /* all others come to a tick and stay there */

@@ -7,7 +7,8 @@
  * which succeeds at once. Results that are not the usual ones are inputs. A thread that would block is outside meanwhile.
  *
  * Waiting on a condition variable is an unlock, and at the next tick a lock; who woke it does not matter, only when it got
- * the mutex back. So in replay signals do nothing and waits do not wait. Barriers likewise: the chain says that everybody
+ * the mutex back. So in replay signals do nothing and waits do not wait. That a wait began before or after a signal is in the
+ * chain of the variable: only a steered run needs it, and who looks for a signal that was lost. Barriers likewise: the chain says that everybody
  * leaves after the last one came.
  *
  * An object in memory that processes share is used where all of them see it, at the back (weft__shm_real), and only in
@@ -52,7 +53,8 @@ static inline void touch(const volatile void *o) { (void)*(const volatile char *
 static int outcome(struct weft_thread *t, int common, int op, int r) { return common ? (int)weft__input_if(t, op, r, 0) : r; }
 
 /* cancel.c: the waits */
-int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *ts);
+uint32_t weft__cond_begin(struct weft_thread *t, pthread_cond_t *c);
+int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *m, uint32_t now, clockid_t clock, const struct timespec *ts);
 int weft__cond_wake(struct weft_thread *t, pthread_cond_t *c, int n);
 int weft__sem_block(struct weft_thread *t, sem_t *s, clockid_t clock, const struct timespec *ts);
 int weft__mutex_block(struct weft_thread *t, pthread_mutex_t *m);
@@ -196,14 +198,14 @@ SIMPLE(pthread_mutex_consistent, , (pthread_mutex_t * o), (o), (real));
 
 /* ---- condition variables */
 
-/* It waits before the tick at which it has the mutex again: who signals meanwhile finds it. */
-static int cond_wait_steered(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *o, pthread_mutex_t *real, const struct timespec *ts) {
+/* The wait has begun: who signals meanwhile finds it. */
+static int cond_wait_steered(struct weft_thread *t, pthread_mutex_t *o, pthread_mutex_t *real, const struct timespec *ts) {
     int r = weft__real.pthread_mutex_unlock(real), e;
     if (r) {
+        t->waits = 0;
         weft__tick(t);
         return r;
     }
-    weft__turns_wait_begin(t, WEFT_WAIT_COND, c);
     weft__turns_release(o);
     weft__tick(t);
     r = weft__turns_wait(t, ts);
@@ -221,9 +223,17 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
     struct timespec copy;
     if (weft__cancel_due(t)) LEFT(0);
     ts = deadline(t, ts, &copy);
+    pthread_cond_t *real_c = weft__shm_real(c, &shared);
+    uint32_t now = 0;
+    if (unlikely(weft__given)) {
+        weft__order(t, c);
+        weft__turns_wait_begin(t, WEFT_WAIT_COND, c);
+    } else if (RECORD)
+        now = weft__cond_begin(t, real_c);
+    weft__tick(t);     /* one order at a tick: who comes after it must not have to come before another one */
     weft__order(t, o); /* the unlock */
     if (unlikely(weft__given)) {
-        r = cond_wait_steered(t, c, o, real, ts);
+        r = cond_wait_steered(t, o, real, ts);
         weft__order(t, o); /* the lock */
         if (weft__cancel_due(t)) LEFT(0);
         weft__input_if(t, WEFT_OP_COND_WAIT, r, 0);
@@ -231,7 +241,7 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
         weft__tick(t);
         t->blocked_on = o;
         weft__outside(t);
-        r = weft__cond_block(t, weft__shm_real(c, &shared), real, kind == 2 ? clock : -1, ts);
+        r = weft__cond_block(t, real_c, real, now, kind == 2 ? clock : -1, ts);
         weft__inside(t);
         t->blocked_on = NULL;
         weft__order(t, o); /* the lock */
@@ -270,9 +280,10 @@ WEFT_WRAP(pthread_cond_clockwait, weft__cond_clockwait);
         ENTER(weft__real.name(c));                                                                                     \
         REAL(c);                                                                                                       \
         int r = 0;                                                                                                     \
-        if (unlikely(weft__given))                                                                                     \
+        if (unlikely(weft__given)) {                                                                                   \
+            weft__order(t, c);                                                                                         \
             weft__turns_wake(c, n);                                                                                    \
-        else if (RECORD)                                                                                               \
+        } else if (RECORD)                                                                                               \
             r = weft__cond_wake(t, real, n);                                                                           \
         SIGNALS(t, WEFT_WAIT_COND, c);                                                                                 \
         LEAVE(r);                                                                                                      \
