@@ -305,6 +305,7 @@ struct weft_given_thread { /* one per START of the trace */
     uint64_t items_off, items;     /* struct weft_sched_item[], kind WEFT_S_INPUT, in stream order. `site`: of INPUT THREAD_CREATE the
                                       number of the thread that was created, UINT32_MAX: none; of SIGNAL its place */
     uint64_t passes_off, passes;   /* struct weft_pass[], in order */
+    uint64_t barriers_off, barriers; /* struct weft_removed_barrier[], of one that is removed */
 };
 struct weft_turn { /* the thread runs until it stands at this position, or is beyond it, or cannot go on */
     uint32_t thread;

@@ -116,7 +116,7 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
     X(EDGE_DONE, 2, "comes after a position was done")                                                                 \
     X(INPUT, 3, "op: what; bytes: what the thread got from outside")                                                   \
     X(PART, 4, "bytes that belong to the next item that is not a PART; op 1: a block begins with them")                \
-    X(START, 5, "op: slot of the parent (0: main thread); the thread starts here; 8 bytes: it ends at once, with this value") \
+    X(START, 5, "op: slot of the parent (0: main thread); the thread starts here; bytes: struct weft_removed") \
     X(EXIT, 6, "op: 0; the thread ends here")                                                                          \
     X(MODULE, 7, "op: 1 if built with weft; struct weft_module_item: a loaded module")                                 \
     X(CRASH, 8, "op: signal; struct weft_crash_item: a fatal signal")                                                  \
@@ -151,7 +151,7 @@ enum weft_item_kind {
     X(RWLOCK_RDLOCK, 4103)                                                                                             \
     X(RWLOCK_WRLOCK, 4104)                                                                                             \
     X(RWLOCK_UNLOCK, 4105)                                                                                             \
-    X(BARRIER_WAIT, 4106)                                                                                              \
+    X(BARRIER_WAIT, 4106)  /* result; of a steered run: u64 object */                                                  \
     X(SEM_WAIT, 4107)                                                                                                  \
     X(SEM_POST, 4108)                                                                                                  \
     X(SPIN_LOCK, 4109)                                                                                                 \
@@ -176,6 +176,16 @@ enum weft_op {
 #define WEFT_X(name, code) WEFT_OP_##name = code,
     WEFT_OPS(WEFT_X)
 #undef WEFT_X
+};
+
+/* A thread that was removed (weft simplify): it ends at once. What it would have done for others: */
+struct weft_removed {
+    uint64_t value; /* for who joins it */
+    /* struct weft_removed_barrier follow */
+};
+struct weft_removed_barrier {
+    uint64_t object;
+    uint64_t rounds; /* it comes so often, and counts as if it had come */
 };
 
 struct weft_module_item {

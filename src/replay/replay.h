@@ -70,6 +70,8 @@ struct weft_tree_thread {
     uint64_t events;         /* items that a replay meets */
     struct weft_pass *pass;  /* new memory */
     size_t npasses;
+    struct weft_removed_barrier *barrier; /* that it came to, or would have; new memory */
+    size_t nbarriers;
 };
 struct weft_tree {
     struct weft_tree_thread *list; /* by number: the main thread is 0, parents come before their children */

@@ -21,6 +21,8 @@ struct given {
     size_t nitems, items_cap;
     uint8_t *data;
     size_t ndata, data_cap;
+    struct weft_removed_barrier *barriers;
+    size_t nbarriers, barriers_cap;
 };
 
 /* Joins yield what they did, unless that lies in memory that only this thread can have made. */
@@ -29,6 +31,24 @@ static uint64_t value_of(const struct weft_tree_thread *t) {
     if (v >= stack && v < stack + WEFT_STACK_SLOT) return 0;
     if (v >= heap && v < heap + WEFT_HEAP_SLOT) return 0;
     return v;
+}
+
+static void add_barriers(struct given *g, const struct weft_tree_thread *t) {
+    for (size_t i = 0; i < t->nbarriers; i++) {
+        g->barriers = weft__grow(g->barriers, &g->barriers_cap, g->nbarriers + 1, sizeof *g->barriers);
+        g->barriers[g->nbarriers++] = t->barrier[i];
+    }
+}
+
+/* Thread k is removed: it comes to its barriers, and so do the threads that it would have made. */
+static void removed(struct given *g, const struct weft_tree *tree, uint32_t k) {
+    g->threads[k].barriers_off = g->nbarriers;
+    for (uint32_t i = k; i < tree->n; i++) {
+        uint32_t up = i;
+        while (up > k) up = tree->list[up].parent;
+        if (up == k) add_barriers(g, &tree->list[i]);
+    }
+    g->threads[k].barriers = g->nbarriers - g->threads[k].barriers_off;
 }
 
 static void add(struct given *g, const struct weft_item *i, uint64_t site) {
@@ -61,6 +81,7 @@ static int gather(const struct weft_steered *s, struct given *g, struct weft_err
         struct weft_item i;
         g->threads[k] = (struct weft_given_thread){.tick = t->from_tick, .cut = t->ended ? UINT64_MAX : t->to_tick, .slot = t->slot, .removed = t->removed, .value = value_of(t),
                                                     .items_off = g->nitems, .passes = t->npasses};
+        if (t->removed) removed(g, tree, k);
         weft__cursor_open(&c, s->from, t->slot);
         while ((r = weft__cursor_next(&c, &i, err)) > 0) {
             uint64_t site = 0;
@@ -95,7 +116,7 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     for (size_t k = 0; k < tree->n; k++) passes += tree->list[k].npasses;
     uint64_t at = weft__page_up(sizeof(struct weft_control));
     uint64_t threads = at + sizeof g->head, turns = threads + tree->n * sizeof *g->threads, pass = turns + s->nturns * sizeof *s->turns;
-    uint64_t items = pass + passes * sizeof(struct weft_pass), data = items + g->nitems * sizeof *g->items;
+    uint64_t barriers = pass + passes * sizeof(struct weft_pass), items = barriers + g->nbarriers * sizeof *g->barriers, data = items + g->nitems * sizeof *g->items;
     int r = weft__schedule_grow(m, weft__page_up(data + g->ndata + 1), err);
     if (r < 0) return r;
     g->head.threads_off = threads;
@@ -109,6 +130,7 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     for (size_t k = 0; k < tree->n; k++) {
         struct weft_given_thread *t = &g->threads[k];
         t->items_off = items + t->items_off * sizeof *g->items;
+        t->barriers_off = barriers + t->barriers_off * sizeof *g->barriers;
         t->passes_off = pass;
         if (t->passes) memcpy(m->map + pass, tree->list[k].pass, t->passes * sizeof(struct weft_pass));
         pass += t->passes * sizeof(struct weft_pass);
@@ -116,6 +138,7 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     memcpy(m->map + at, &g->head, sizeof g->head);
     memcpy(m->map + threads, g->threads, tree->n * sizeof *g->threads);
     if (s->nturns) memcpy(m->map + turns, s->turns, s->nturns * sizeof *s->turns);
+    if (g->nbarriers) memcpy(m->map + barriers, g->barriers, g->nbarriers * sizeof *g->barriers);
     if (g->nitems) memcpy(m->map + items, g->items, g->nitems * sizeof *g->items);
     if (g->ndata) memcpy(m->map + data, g->data, g->ndata);
     m->control->map_size = m->size;
@@ -226,6 +249,7 @@ int weft__steered_run(const struct weft_steered *s, const char *dir, struct weft
     free(path);
     free(g.threads);
     free(g.items);
+    free(g.barriers);
     free(g.data);
     return r;
 }

@@ -46,6 +46,16 @@ static void came_to(struct weft_tree_thread *t, uint64_t tick, uint64_t site, bo
     t->to_site = site;
 }
 
+static void came_to_barrier(struct weft_tree_thread *t, uint64_t object, uint64_t rounds) {
+    size_t k = 0;
+    while (k < t->nbarriers && t->barrier[k].object != object) k++;
+    if (k == t->nbarriers) {
+        t->barrier = weft__resize(t->barrier, ++t->nbarriers * sizeof *t->barrier);
+        t->barrier[k] = (struct weft_removed_barrier){object, 0};
+    }
+    t->barrier[k].rounds += rounds;
+}
+
 static struct weft_tree_thread *last_of(struct find *f, uint64_t slot) {
     for (size_t k = f->n; k-- > 0;)
         if (f->list[k].slot == slot) return &f->list[k];
@@ -59,8 +69,13 @@ static void item(struct find *f, const struct weft_item *i) {
         finish_passes(f);
         f->list = weft__grow(f->list, &f->cap, f->n + 1, sizeof *f->list);
         f->parent_slot = weft__grow(f->parent_slot, &f->pcap, f->n + 1, sizeof *f->parent_slot);
-        f->list[f->n] = (struct weft_tree_thread){.slot = i->slot, .from_tick = i->tick, .removed = i->size == 8};
-        if (i->size == 8) memcpy(&f->list[f->n].value, i->data, 8);
+        f->list[f->n] = (struct weft_tree_thread){.slot = i->slot, .from_tick = i->tick, .removed = i->size >= 8};
+        if (i->size >= 8) memcpy(&f->list[f->n].value, i->data, 8);
+        for (size_t at = 8; at + sizeof(struct weft_removed_barrier) <= i->size; at += sizeof(struct weft_removed_barrier)) {
+            struct weft_removed_barrier b;
+            memcpy(&b, i->data + at, sizeof b);
+            came_to_barrier(&f->list[f->n], b.object, b.rounds);
+        }
         f->parent_slot[f->n++] = (uint32_t)i->op;
     }
     if (!f->n || f->list[f->n - 1].slot != i->slot) return;
@@ -86,6 +101,10 @@ static void item(struct find *f, const struct weft_item *i) {
             f->made = weft__grow(f->made, &f->mcap, f->nmade + 1, sizeof *f->made);
             f->made[f->nmade++] = (struct made){(uint32_t)f->n - 1, slot, i->slot};
         }
+    }
+    if (i->op == WEFT_OP_BARRIER_WAIT && i->size == 16) {
+        memcpy(value, i->data + 8, 8);
+        came_to_barrier(t, value[0], 1);
     }
     if (i->op == WEFT_OP_THREAD_JOIN && i->size == 8 + sizeof value) {
         memcpy(value, i->data + 8, sizeof value);
@@ -143,6 +162,7 @@ static int order(struct find *f, struct weft_tree *out, struct weft_trace *t, st
             struct weft_tree_thread *x = &out->list[out->n];
             *x = f->list[k];
             f->list[k].pass = NULL;
+            f->list[k].barrier = NULL;
             x->parent = f->parent_slot[k] ? number[parent[k]] : 0;
             x->level = f->parent_slot[k] ? out->list[x->parent].level + 1 : 0;
             number[k] = (uint32_t)out->n++;
@@ -170,7 +190,10 @@ int weft__tree_make(struct weft_trace *t, struct weft_tree *out, struct weft_err
     }
     if (r == 0) r = second_walk(t, &f, err);
     if (r == 0) r = order(&f, out, t, err);
-    for (size_t k = 0; k < f.n; k++) free(f.list[k].pass);
+    for (size_t k = 0; k < f.n; k++) {
+        free(f.list[k].pass);
+        free(f.list[k].barrier);
+    }
     free(f.list);
     free(f.parent_slot);
     free(f.made);
@@ -180,7 +203,10 @@ int weft__tree_make(struct weft_trace *t, struct weft_tree *out, struct weft_err
 }
 
 void weft__tree_fini(struct weft_tree *t) {
-    for (size_t i = 0; i < t->n; i++) free(t->list[i].pass);
+    for (size_t i = 0; i < t->n; i++) {
+        free(t->list[i].pass);
+        free(t->list[i].barrier);
+    }
     free(t->list);
     *t = (struct weft_tree){0};
 }

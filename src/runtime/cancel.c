@@ -263,12 +263,13 @@ WEFT_HIDDEN int weft__barrier_block(struct weft_thread *t, pthread_barrier_t *b,
     return 0;
 }
 
-/* In a steered run who comes waits before the tick at which it leaves. */
+/* In a steered run who comes waits before the tick at which it leaves. Threads that were removed have come already. */
 WEFT_HIDDEN int weft__barrier_steered(struct weft_thread *t, pthread_barrier_t *b) {
-    uint32_t *word = (uint32_t *)b, count = word[2];
+    uint32_t *word = (uint32_t *)b, count = word[2], removed = weft__given_barrier(b, word[1]);
+    count = removed < count ? count - removed : 1;
     uint64_t was = __atomic_fetch_add((uint64_t *)b, 1, __ATOMIC_ACQ_REL);
-    if (((uint32_t)was + 1) % count == 0) {
-        __atomic_fetch_add((uint64_t *)b, (1ul << 32) - count, __ATOMIC_ACQ_REL);
+    if ((uint32_t)was + 1 >= count) {
+        __atomic_fetch_add((uint64_t *)b, (1ul << 32) - ((uint32_t)was + 1), __ATOMIC_ACQ_REL);
         weft__turns_wake(b, INT_MAX);
         weft__tick(t);
         return PTHREAD_BARRIER_SERIAL_THREAD;

@@ -77,9 +77,19 @@ void weft__given_use(struct weft_thread *t, struct weft_sched_item *i) {
     t->last_given = (uint32_t)(i - items(t, &n)) + 1;
 }
 
+static int can_wait(int64_t op) {
+    switch (op) {
+    case SYS_read: case SYS_readv: case SYS_pread64: case SYS_poll: case SYS_ppoll: case SYS_select: case SYS_pselect6: case SYS_epoll_wait:
+    case SYS_epoll_pwait: case SYS_accept: case SYS_accept4: case SYS_connect: case SYS_recvfrom: case SYS_recvmsg: case SYS_wait4:
+    case SYS_waitid: case SYS_flock: case SYS_fcntl: case SYS_pause: case SYS_rt_sigsuspend: case SYS_rt_sigtimedwait:
+    case SYS_msgrcv: case SYS_semop: return 1;
+    default: return 0;
+    }
+}
+
 /* The process ended while the thread was there: what it asks for never came. */
 static int waits_for_ever(const struct weft_thread *t, int item, int64_t op) {
-    return item == WEFT_ITEM_INPUT && op >= 0 && op < WEFT_OP_BASE && t->number != WEFT_NO_NUMBER &&
+    return item == WEFT_ITEM_INPUT && can_wait(op) && t->number != WEFT_NO_NUMBER &&
            weft__trace_clock(t) >= weft__given_thread(t->number)->cut;
 }
 
@@ -139,6 +149,17 @@ uint32_t weft__given_slot(struct weft_thread *t, uint32_t *number) {
         }
     }
     return top <= WEFT_MAX_SLOT ? top++ : 0;
+}
+
+uint32_t weft__given_barrier(const void *object, uint32_t round) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < weft__trace->threads; k++) {
+        const struct weft_given_thread *g = weft__given_thread(k);
+        const struct weft_removed_barrier *b = (const struct weft_removed_barrier *)(weft__file + g->barriers_off);
+        for (uint64_t i = 0; g->removed && i < g->barriers; i++)
+            n += b[i].object == (uint64_t)(uintptr_t)object && round < b[i].rounds;
+    }
+    return n;
 }
 
 /* ---- time: it goes on, though the trace does not */

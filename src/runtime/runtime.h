@@ -321,6 +321,7 @@ uint32_t weft__given_op(struct weft_thread *t); /* of the input that follows the
 struct weft_sched_item *weft__given_signal(struct weft_thread *t, int place); /* one that is due */
 uint64_t weft__given_signal_tick(struct weft_thread *t); /* of the next one, by the trace's clock */
 int weft__given_time(struct weft_thread *t, struct timespec *ts);
+uint32_t weft__given_barrier(const void *object, uint32_t round); /* how many threads that were removed come in this round */
 uint32_t weft__given_slot(struct weft_thread *t, uint32_t *number); /* for a new thread; 0: none */
 
 void weft__rec_in(struct weft_thread *t);

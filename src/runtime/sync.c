@@ -384,9 +384,10 @@ WEFT_HIDDEN int weft__barrier_wait(pthread_barrier_t *o) {
     SYNCS(t, o, 0);
     WAITS(WEFT_WAIT_BARRIER, o, NULL);
     if (unlikely(weft__given)) {
+        uint64_t object = (uint64_t)(uintptr_t)o; /* for who removes the thread */
         r = weft__barrier_steered(t, real);
         weft__order(t, o); /* leaves */
-        r = (int)weft__input_if(t, WEFT_OP_BARRIER_WAIT, r, 0);
+        weft__log_input(t, WEFT_OP_BARRIER_WAIT, r, &object, sizeof object);
         LEAVE(r);
     }
     weft__tick(t);

@@ -242,27 +242,29 @@ WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
     struct weft_pos parent = t->born;
     if (weft__mode == WEFT_RECORD) weft__rec_begin(t);
     weft__tick(t);
-    uint64_t value = 0;
+    struct weft_removed r = {0};
     int removed = 0;
     if (weft__mode == WEFT_RECORD) {
         if (weft__given && t->number != WEFT_NO_NUMBER) {
             const struct weft_given_thread *g = weft__given_thread(t->number);
             t->shift = (int64_t)(g->tick - s->clock);
             removed = (int)g->removed;
-            value = g->value;
-        }
-        weft__log_item(t, WEFT_ITEM_START, t->parent, &value, removed ? sizeof value : 0, NULL, 0);
+            r.value = g->value;
+            weft__log_item(t, WEFT_ITEM_START, t->parent, &r, removed ? sizeof r : 0, weft__file + g->barriers_off,
+                           removed ? g->barriers * sizeof(struct weft_removed_barrier) : 0);
+        } else
+            weft__log_item(t, WEFT_ITEM_START, t->parent, NULL, 0, NULL, 0);
         weft__rec_edge(t, 0, &parent);
         weft__rec_after_fork(t);
     } else {
         struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_START, t->parent);
         if (!it) weft__diverged("thread %u starts, which the recording does not have", t->slot);
-        removed = it->size == sizeof value;
-        if (removed) __builtin_memcpy(&value, weft__gate_data(it), sizeof value);
+        removed = it->size >= sizeof r;
+        if (removed) __builtin_memcpy(&r, weft__gate_data(it), sizeof r);
     }
     if (unlikely(removed)) {
         t->fn = nothing;
-        t->arg = (void *)(uintptr_t)value;
+        t->arg = (void *)(uintptr_t)r.value;
     }
     SYNCS(t, t, 0);
     weft__sud_thread(t);

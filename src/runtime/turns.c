@@ -27,7 +27,6 @@ static struct {
     uint64_t turn;   /* the one that runs, or is next */
     uint64_t count;  /* for stamps and tickets */
     uint64_t ticks;  /* of all threads */
-    uint64_t removed; /* threads that ended at once */
     int away;         /* threads that wait for foreign code */
     uint64_t passed;  /* the turn whose position was passed, + 1 */
 } run;
@@ -85,20 +84,6 @@ static struct weft_thread *timed(void) {
     return best;
 }
 
-/* A barrier counts threads that were removed as if they had come, where nothing else can go on. */
-static struct weft_thread *barrier(void) {
-    for (uint32_t s = 1; s < weft__slots; s++) {
-        struct weft_thread *o = weft__threads[s];
-        if (!o || o->steer == AWAY || o->blocked.kind != WEFT_WAIT_BARRIER) continue;
-        uint32_t *word = (uint32_t *)(uintptr_t)o->blocked.object, come = word[0] % word[2];
-        if (!come || come + run.removed < word[2]) continue;
-        __atomic_fetch_add((uint64_t *)(void *)word, (1ul << 32) - come, __ATOMIC_ACQ_REL);
-        weft__turns_wake(word, 1 << 30);
-        return o;
-    }
-    return NULL;
-}
-
 static struct weft_thread *choose_alone(void) {
     struct weft_thread *best = NULL;
     for (uint32_t s = 1; s < weft__slots; s++) {
@@ -117,7 +102,6 @@ static struct weft_thread *choose(void) {
         if (can_run(o)) return o;
     }
     struct weft_thread *o = choose_alone();
-    if (!o) o = barrier();
     if (!o) o = timed();
     return o;
 }
@@ -297,7 +281,6 @@ void weft__turns_born(struct weft_thread *c) {
     c->last_time = (struct timespec){0, 0};
     c->born_at = ++run.count;
     c->steer = READY;
-    if (c->number != WEFT_NO_NUMBER && weft__given_thread(c->number)->removed) run.removed++;
 }
 void weft__turns_unborn(struct weft_thread *c) { c->steer = AWAY; }
 void weft__turns_child(struct weft_thread *t, struct weft_thread *c) {
