@@ -6,7 +6,7 @@
  *
  * Turns. A turn is a thread and a position of the trace. The thread has the baton until it stands there, or is beyond it (then it has
  * taken another way), or cannot go on. A turn is dropped if its thread is blocked, has ended, or does not exist yet. But a thread that
- * waits with a time limit, and gets a turn, has waited for long enough: that is all the clock there is. When the turns are used
+ * waits with a time limit, and gets a turn, or has one that goes on, has waited for long enough: that is all the clock there is. When the turns are used
  * up, a thread goes on until it waits.
  *
  * A thread that waits alone (WEFT_CHAOS_ALONE) is one that is blocked, yields, sleeps, spins, or goes on for very long; it lets all
@@ -218,11 +218,13 @@ static int turn_over(const struct weft_thread *t, uint64_t site) {
 
 /* Where t stands, its turn may be over, or it may have gone on for too long. */
 static void look(struct weft_thread *t, uint64_t site) {
-    if (by_turns()) {
+    /* It may stand here for several turns: a position can come after several others. */
+    while (by_turns()) {
         if (!turn_over(t, site)) return;
         if (turns()[run.turn].thread == t->number) run.turn++;
         next_one(t, site);
-    } else if (t->in_a_row > LONG) {
+    }
+    if (t->in_a_row > LONG) {
         t->stamp = ++run.count;
         next_one(t, site);
     }
@@ -336,9 +338,15 @@ static void block(struct weft_thread *t, int kind, const void *object, const str
     next_one(t, 0);
 }
 
+/* Its turn goes on, so it does not wait: if there is a limit, its time is over. */
+static int goes_on(const struct weft_thread *t, const struct timespec *until) {
+    return until && by_turns() && turns()[run.turn].thread == t->number;
+}
+
 int weft__turns_block(struct weft_thread *t, int kind, const void *object, const struct timespec *until) {
     t->blocked.woken = 0;
     if (interrupted(t)) return EINTR;
+    if (goes_on(t, until)) return ETIMEDOUT;
     block(t, kind, object, until);
     return t->blocked.woken == 2 ? ETIMEDOUT : interrupted(t) ? EINTR : 0;
 }
@@ -363,6 +371,7 @@ void weft__turns_wait_begin(struct weft_thread *t, int kind, const void *object)
 }
 
 int weft__turns_wait(struct weft_thread *t, const struct timespec *until) {
+    if (!t->blocked.woken && goes_on(t, until)) t->blocked.woken = 2;
     while (!t->blocked.woken && !interrupted(t)) block(t, t->waits, t->blocked.object, until);
     int woken = t->blocked.woken;
     t->waits = 0;
