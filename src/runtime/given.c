@@ -103,6 +103,15 @@ struct weft_sched_item *weft__given_input(struct weft_thread *t, int item, int64
     return i;
 }
 
+int64_t weft__given_at(struct weft_thread *t, int op, uint64_t tick) {
+    uint64_t n;
+    struct weft_sched_item *i = items(t, &n);
+    int64_t r = 0;
+    for (uint64_t k = t->first_given; k < n && i[k].tick <= tick; k++)
+        if (i[k].kind && i[k].tick == tick && i[k].item == WEFT_ITEM_INPUT && i[k].a == (uint32_t)op) __builtin_memcpy(&r, weft__gate_data(&i[k]), 8);
+    return r;
+}
+
 uint32_t weft__given_op(struct weft_thread *t) {
     uint64_t n;
     const struct weft_sched_item *i = items(t, &n);

@@ -302,6 +302,7 @@ void weft__turns_kick(struct weft_thread *o);
 /* Waits that end by being woken: begin, then until it was woken (0), or ETIMEDOUT, EINTR. */
 void weft__turns_wait_begin(struct weft_thread *t, int kind, const void *object);
 int weft__turns_wait(struct weft_thread *t, const struct timespec *until);
+void weft__turns_time_out(struct weft_thread *t, int op, uint64_t ahead); /* if it does in the trace, so many ticks from here, it will */
 int weft__turns_wake(const void *object, int n); /* how many */
 int weft__steer_repeat(struct weft_thread *t, uint64_t site); /* 1: this iteration is left out */
 static inline uint64_t weft__trace_clock(const struct weft_thread *t) { return t->tls->clock + (uint64_t)t->shift; }
@@ -317,6 +318,7 @@ void weft__given_open(void);
 struct weft_sched_item *weft__given_input(struct weft_thread *t, int item, int64_t op); /* logs it too; NULL: there is none */
 struct weft_sched_item *weft__given_find(struct weft_thread *t, int item, int64_t op);  /* only looks */
 void weft__given_use(struct weft_thread *t, struct weft_sched_item *i);
+int64_t weft__given_at(struct weft_thread *t, int op, uint64_t tick); /* the result at this very tick; 0: none is there */
 uint32_t weft__given_op(struct weft_thread *t); /* of the input that follows the last one at once; 0: none */
 struct weft_sched_item *weft__given_signal(struct weft_thread *t, int place); /* one that is due */
 uint64_t weft__given_signal_tick(struct weft_thread *t); /* of the next one, by the trace's clock */

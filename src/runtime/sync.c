@@ -76,6 +76,13 @@ static const struct timespec *deadline(struct weft_thread *t, const struct times
     return copy;
 }
 
+/* A mutex that checks for errors and is the thread's own: libc says so at once, when it is to be locked again. Its words: lock, count,
+ * owner, users, kind. */
+static int answers_at_once(const struct weft_thread *t, const void *o) {
+    const int *m = o;
+    return m[2] == t->tid && (m[4] & 3) == PTHREAD_MUTEX_ERRORCHECK;
+}
+
 /* Blocking acquisition: try first; then outside. `r` results that mean "have it": 0 and EOWNERDEAD. */
 #define ACQUIRE(try, block, op, kind) ACQUIRE_UNTIL(try, block, op, kind, NULL)
 #define ACQUIRE_UNTIL(try, block, op, kind, until)                                                                     \
@@ -84,7 +91,7 @@ static const struct timespec *deadline(struct weft_thread *t, const struct times
             for (;;) {                                                                                                 \
                 r = try;                                                                                               \
                 if (r != EBUSY && r != EAGAIN) break;                                                                  \
-                if (unlikely(weft__given)) {                                                                           \
+                if (unlikely(weft__given) && !(kind == WEFT_WAIT_MUTEX && answers_at_once(t, o))) {                    \
                     r = weft__turns_block(t, kind, (const void *)o, until);                                            \
                     if (r == ETIMEDOUT) break;                                                                         \
                     if (r == EINTR) weft__interrupt(t);                                                                \
@@ -228,6 +235,7 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
     if (unlikely(weft__given)) {
         weft__order(t, c);
         weft__turns_wait_begin(t, WEFT_WAIT_COND, c);
+        if (ts) weft__turns_time_out(t, WEFT_OP_COND_WAIT, 2);
     } else if (RECORD)
         now = weft__cond_begin(t, real_c);
     weft__tick(t);     /* one order at a tick: who comes after it must not have to come before another one */

@@ -370,6 +370,11 @@ void weft__turns_wait_begin(struct weft_thread *t, int kind, const void *object)
     t->blocked.ticket = ++run.count;
 }
 
+/* A signal may come before or after the time is over, and the wait does not tell. By the trace's turns it is as it was there. */
+void weft__turns_time_out(struct weft_thread *t, int op, uint64_t ahead) {
+    if (by_turns() && weft__given_at(t, op, weft__trace_clock(t) + ahead) == ETIMEDOUT) t->blocked.woken = 2;
+}
+
 int weft__turns_wait(struct weft_thread *t, const struct timespec *until) {
     if (!t->blocked.woken && goes_on(t, until)) t->blocked.woken = 2;
     while (!t->blocked.woken && !interrupted(t)) block(t, t->waits, t->blocked.object, until);
