@@ -6,6 +6,9 @@
  * happened. In replay a thread waits at the operation's tick until the one before is done, and then does the real thing,
  * which succeeds at once. Results that are not the usual ones are inputs. A thread that would block is outside meanwhile.
  *
+ * An attempt that fails, or a wait whose time is over, is in the chain too: who has the lock gives it up after that. (Replay does not need
+ * that, since it has the result; a steered run does. It is not one step with the failure: an unlock may come in between.)
+ *
  * Waiting on a condition variable is an unlock, and at the next tick a lock; who woke it does not matter, only when it got
  * the mutex back. So in replay signals do nothing and waits do not wait. That a wait began before or after a signal is in the
  * chain of the variable: only a steered run needs it, and who looks for a signal that was lost. Barriers likewise: the chain says that everybody
@@ -83,6 +86,16 @@ static int answers_at_once(const struct weft_thread *t, const void *o) {
     return m[2] == t->tid && (m[4] & 3) == PTHREAD_MUTEX_ERRORCHECK;
 }
 
+/* A robust mutex whose owner has ended without giving it up: it is about to be had. */
+static int left_behind(const void *o) {
+    const int *m = o;
+    if (!(m[4] & 16) || !m[2]) return 0;
+    for (uint32_t s = 1; s < weft__slots; s++)
+        if (weft__threads[s] && weft__threads[s]->alive && weft__threads[s]->tid == m[2]) return 0;
+    weft__raw(SYS_sched_yield);
+    return 1;
+}
+
 /* Blocking acquisition: try first; then outside. `r` results that mean "have it": 0 and EOWNERDEAD. */
 #define ACQUIRE(try, block, op, kind) ACQUIRE_UNTIL(try, block, op, kind, NULL)
 #define ACQUIRE_UNTIL(try, block, op, kind, until)                                                                     \
@@ -91,6 +104,7 @@ static int answers_at_once(const struct weft_thread *t, const void *o) {
             for (;;) {                                                                                                 \
                 r = try;                                                                                               \
                 if (r != EBUSY && r != EAGAIN) break;                                                                  \
+                if (unlikely(weft__given) && kind == WEFT_WAIT_MUTEX && left_behind(o)) continue;                      \
                 if (unlikely(weft__given) && !(kind == WEFT_WAIT_MUTEX && answers_at_once(t, o))) {                    \
                     r = weft__turns_block(t, kind, (const void *)o, until);                                            \
                     if (r == ETIMEDOUT) break;                                                                         \
@@ -105,7 +119,7 @@ static int answers_at_once(const struct weft_thread *t, const void *o) {
                 if (r != EINTR) break;                                                                                 \
                 weft__interrupt(t); /* handlers run, and it tries again */                                             \
             }                                                                                                          \
-            if (r == 0 || r == EOWNERDEAD) weft__order(t, o);                                                          \
+            if (r == 0 || r == EOWNERDEAD || r == ETIMEDOUT) weft__order(t, o);                                        \
             weft__input_if(t, op, r, 0);                                                                               \
         } else {                                                                                                       \
             while (weft__interrupt(t)) {}                                                                              \
@@ -139,7 +153,7 @@ WEFT_HIDDEN int weft__mutex_trylock(pthread_mutex_t *o) {
     int r;
     if (RECORD) {
         r = weft__real.pthread_mutex_trylock(real);
-        if (r == 0 || r == EOWNERDEAD) weft__order(t, o);
+        weft__order(t, o);
         weft__input_if(t, WEFT_OP_MUTEX_TRYLOCK, r, 0);
     } else {
         r = (int)weft__input_if(t, WEFT_OP_MUTEX_TRYLOCK, 0, 0);
@@ -332,7 +346,7 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
         int r;                                                                                                         \
         if (RECORD) {                                                                                                  \
             r = weft__real.tryname(real);                                                                              \
-            if (r == 0) weft__order(t, o);                                                                             \
+            weft__order(t, o);                                                                                         \
             weft__input_if(t, op, r, 0);                                                                               \
         } else {                                                                                                       \
             r = (int)weft__input_if(t, op, 0, 0);                                                                      \
@@ -438,7 +452,7 @@ WEFT_HIDDEN int weft__spin_trylock(pthread_spinlock_t *lock) {
     int r;
     if (RECORD) {
         r = weft__real.pthread_spin_trylock(real);
-        if (r == 0) weft__order(t, (const void *)lock);
+        weft__order(t, (const void *)lock);
         weft__input_if(t, WEFT_OP_SPIN_LOCK, r, 0);
     } else {
         r = (int)weft__input_if(t, WEFT_OP_SPIN_LOCK, 0, 0);
@@ -503,7 +517,7 @@ again:
             weft__interrupt(t);
             goto again;
         }
-        if (!e) weft__order(t, o);
+        weft__order(t, o);
     }
     e = (int)weft__input_if(t, WEFT_OP_SEM_WAIT, e, 0);
     if (!RECORD && !e && !common) {

@@ -301,6 +301,10 @@ void weft__turns_begin(struct weft_thread *t) {
 void weft__turns_over(struct weft_thread *t) {
     count_ticks(t);
     t->steer = AWAY;
+    for (uint32_t s = 1; s < weft__slots; s++) { /* robust mutexes that it leaves behind */
+        struct weft_thread *o = weft__threads[s];
+        if (o && o->steer != AWAY && o->blocked.kind == WEFT_WAIT_MUTEX && ((const int *)o->blocked.object)[2] == t->tid) unblock(o);
+    }
     if (by_turns() && turns()[run.turn].thread == t->number) run.turn++;
     struct weft_thread *o = choose_or_none(t);
     if (o) weft__baton_pass(o);
