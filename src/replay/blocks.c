@@ -12,7 +12,8 @@
  * there may wait by itself. A trace does not tell whether a lock was taken at that moment.
  *
  * Within a tick, sites are passed in an order that the trace tells only where the thread has edges there. A position in the tick in
- * which a thread stands counts as passed if it is one of these, or if nobody could go on otherwise.
+ * which a thread stands counts as passed if it is one of these, or lies at a lower address than where it stands (there is no way back
+ * within a tick, and code is mostly laid out as it runs), or if nobody could go on otherwise.
  *
  * Memory does not grow with the trace but for the blocks: each slot has a cursor. */
 #include "replay/replay.h"
@@ -58,6 +59,7 @@ static int passed(const struct lane *o, const struct weft_item *e) {
         return e->kind == WEFT_ITEM_EDGE || (e->kind == WEFT_ITEM_EDGE_STEP && met >= e->op);
     if (met) return 1;
     if (!e->other_site && e->kind != WEFT_ITEM_EDGE_DONE) return 1; /* the tick itself: reached by whoever is in it */
+    if (weft__item_is_edge(o->next.kind) && e->other_site < o->next.site) return 1;
     return -1;
 }
 
