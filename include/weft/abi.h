@@ -114,6 +114,8 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  *                       When it returns, the access may be done; what it had to lock is released at the thread's next
  *                       tick or miss. Of an atomic, `operand` has the operands.
  *   __weft_verify       rdi: address; rsi: WEFT_ACC_* | size; after the access, in verify builds only
+ *   __weft_repeat_cold  saved[10]: WEFT_REPEAT_* (trace.h): an iteration of a loop begins, and the thread's id is WEFT_POISON. Gives
+ *                       saved[9]: 1: it is left out. In the source, and until the link, this is a call __weft_repeat(flags).
  *   __weft_come_in      an address-taken function was entered while outside
  *   __weft_go_out       and is left again
  */
@@ -320,6 +322,7 @@ struct weft_pass { /* an iteration of a loop begins */
 #define WEFT_OPT_DELAYS 1u /* record: races are to show: more splits, and delays */
 #define WEFT_OPT_REFER 4u  /* record: what is read from large files is referred to */
 #define WEFT_OPT_WAITS 8u  /* replay of a run that was stuck: the runtime keeps what threads wait for, and who has it */
+#define WEFT_OPT_LEAVE_OUT 32u /* record with chaos, to test weft: iterations of loops are left out at random */
 #define WEFT_OPT_ACCESSES 16u /* replay for a report: the runtime tells of every access (struct weft_accesses) */
 
 /* The accesses of a replay, for the launcher. Every check comes to the runtime, which notes it in a ring: the last `room` accesses and
@@ -399,6 +402,7 @@ enum weft_sched_kind {
     WEFT_S_DONE = 3,    /* at (tick, site): set flag a when the access or operation is done */
     WEFT_S_INPUT = 4,   /* item kind WEFT_ITEM_*: see `item`, `op`, data */
     WEFT_S_MEMORY = 5,  /* at (tick, site), after the WAITs: memory changes; data: u64 address, then the bytes */
+    WEFT_S_REPEAT = 6,  /* at (tick, site): the iteration that begins there is left out */
 };
 
 struct weft_sched_item {
@@ -448,7 +452,7 @@ struct weft_debug {
     uint64_t mode;     /* int */
     uint64_t selector; /* unsigned char */
     /* Written by the debugger: call the hook at this position; 0: no. The site may be any (WEFT_DEBUG_ANY). Then, if the thread
-     * is inside, its limit is to be lowered to stop_tick, and in that very tick its id changed to another one. */
+     * is inside, its limit is to be lowered to stop_tick, and in that very tick its id changed to WEFT_POISON. */
     uint64_t stop_tick;
     uint64_t stop_site;
     uint64_t stop_slot;

@@ -128,13 +128,18 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
     X(EDGE_STEP, 14, "comes after a position was reached and its first edges were satisfied")                            \
     X(MEMORY, 15, "op: site; u64 address, then bytes: what another process had put there when this thread accessed it") \
     X(AGAIN, 16, "op: 1 for the slot's last block, 2 for the one before, ...: a PART with its bytes")                  \
-    X(REPEAT, 17, "op: 1 if this iteration of a loop was left out; 8 bytes: site; with op 0 replay does not look at it")
+    X(REPEAT, 17, "op: WEFT_REPEAT_*; 8 bytes: site: an iteration of a loop begins, or was left out")
 
 enum weft_item_kind {
 #define WEFT_X(name, code, text) WEFT_ITEM_##name = code,
     WEFT_ITEM_KINDS(WEFT_X)
 #undef WEFT_X
 };
+
+/* REPEAT: only iterations that were left out matter to a replay, which leaves them out in turn. The flags say what loop it is. */
+#define WEFT_REPEAT_LEFT_OUT 1u
+#define WEFT_REPEAT_COUNTS 2u  /* the loop counts, and has no other way out than its condition */
+#define WEFT_REPEAT_WRITTEN 4u /* the program says so itself: WEFT_REPEAT in weft/repeat.h */
 
 /* INPUT ops. Below WEFT_OP_BASE: a system call number of the recorded architecture; bytes: 8 bytes result (-errno on
  * failure), then its out-data. At or above: an operation of the runtime; bytes: 8 bytes result, then data.

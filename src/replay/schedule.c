@@ -83,6 +83,7 @@ static bool is_met(const struct weft_item *i) {
     case WEFT_ITEM_VERIFY:
     case WEFT_ITEM_MEMORY:
     case WEFT_ITEM_SIGNAL: return true;
+    case WEFT_ITEM_REPEAT: return i->op & WEFT_REPEAT_LEFT_OUT;
     default: return false;
     }
 }
@@ -115,7 +116,7 @@ static int first_walk(struct build *b, struct weft_counts *counts, struct weft_e
             continue;
         }
         if (!is_met(&i)) continue;
-        if (i.kind == WEFT_ITEM_MEMORY ? i.size <= 8 : i.op > UINT32_MAX) {
+        if (i.kind == WEFT_ITEM_MEMORY ? i.size <= 8 : i.op > UINT32_MAX || (i.kind == WEFT_ITEM_REPEAT && i.size != 8)) {
             r = weft__err(err, EBADMSG, "%s: chunk %llu at 0x%llx: operation %llu cannot be", b->t->path,
                           (unsigned long long)i.chunk, (unsigned long long)(i.chunk * WEFT_CHUNK + i.off),
                           (unsigned long long)i.op);
@@ -171,8 +172,9 @@ static int second_walk(struct build *b, struct weft_sched_item *items, uint8_t *
             r = changed(b, err);
             break;
         }
-        out->kind = i.kind == WEFT_ITEM_MEMORY ? WEFT_S_MEMORY : WEFT_S_INPUT;
+        out->kind = i.kind == WEFT_ITEM_MEMORY ? WEFT_S_MEMORY : i.kind == WEFT_ITEM_REPEAT ? WEFT_S_REPEAT : WEFT_S_INPUT;
         if (i.kind == WEFT_ITEM_MEMORY) out->site = i.op;
+        if (i.kind == WEFT_ITEM_REPEAT) memcpy(&out->site, i.data, 8);
         out->a = (uint32_t)i.op;
         out->item = i.kind;
         out->size = (uint32_t)i.size;

@@ -44,6 +44,9 @@ static const char *wrong(const struct weft_item *item) {
         return item->size == 8 ? NULL : "a reached item without its tick";
     case WEFT_ITEM_SIGNAL: return item->op >= 1 && item->op <= 64 ? NULL : "a signal that does not exist";
     case WEFT_ITEM_MEMORY: return item->size > 8 ? NULL : "memory without its address and bytes";
+    case WEFT_ITEM_REPEAT:
+        if (item->op > (WEFT_REPEAT_LEFT_OUT | WEFT_REPEAT_COUNTS | WEFT_REPEAT_WRITTEN)) return "an iteration with flags that do not exist";
+        return item->size == 8 ? NULL : "an iteration without its site";
     default: return NULL; /* nothing to hold, or from a later version: skipped without being understood */
     }
 }

@@ -140,6 +140,12 @@ static void print_item(FILE *out, const struct weft_item *i, struct weft_symbols
         fprintf(out, "%-7s %" PRIu64 "%s%s", "signal", i->op, name ? " SIG" : "", name ? name : "");
         break;
     }
+    case WEFT_ITEM_REPEAT:
+        fprintf(out, "%-7s %s", "repeat", i->size >= 8 ? at(s, word(i)) : "-");
+        if (i->op & WEFT_REPEAT_COUNTS) fputs(", counts", out);
+        if (i->op & WEFT_REPEAT_WRITTEN) fputs(", written", out);
+        if (i->op & WEFT_REPEAT_LEFT_OUT) fputs(", left out", out);
+        break;
     case WEFT_ITEM_NOTE:
         fprintf(out, "%-7s", "note");
         print_data(out, i->data, i->size);

@@ -139,6 +139,23 @@ static void memory_has_a_site(void **state) {
     drop(&v, &e);
 }
 
+/* An iteration that was left out is met at its site; others are not looked at, and make no stop. */
+static void iterations(void **state) {
+    (void)state;
+    struct weft_encoder e = {0};
+    uint64_t site = 0x555555555020;
+    weft__encode_item(&e, 1, WEFT_ITEM_START, 1, 0, NULL, 0);
+    weft__encode_item(&e, 1, WEFT_ITEM_REPEAT, 3, WEFT_REPEAT_COUNTS, &site, 8);
+    weft__encode_item(&e, 1, WEFT_ITEM_REPEAT, 5, WEFT_REPEAT_COUNTS | WEFT_REPEAT_LEFT_OUT, &site, 8);
+    struct view v = build(&e, 0, 0);
+    struct weft_sched_item *i = items(&v, 1);
+    assert_int_equal(v.slots[1].items, 2);
+    assert_int_equal(i[1].kind, WEFT_S_REPEAT);
+    assert_int_equal(i[1].tick, 5);
+    assert_int_equal(i[1].site, site);
+    drop(&v, &e);
+}
+
 /* Where a thread's knowledge ends. */
 static void final_ticks(void **state) {
     (void)state;
@@ -274,7 +291,7 @@ static void reset_makes_it_new(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_threads), cmocka_unit_test(equal_marks_share_a_flag), cmocka_unit_test(memory_has_a_site),
+        cmocka_unit_test(two_threads), cmocka_unit_test(equal_marks_share_a_flag), cmocka_unit_test(memory_has_a_site), cmocka_unit_test(iterations),
         cmocka_unit_test(final_ticks),
         cmocka_unit_test(empty_trace), cmocka_unit_test(against_the_obvious_way),  cmocka_unit_test(reset_makes_it_new),
     };

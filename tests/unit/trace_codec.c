@@ -31,7 +31,7 @@ static void header_comes_back(void **state) {
 static void small_items(void **state) {
     (void)state;
     static const uint32_t kinds[2][16] = {{WEFT_ITEM_START, WEFT_ITEM_MODULE, WEFT_ITEM_INPUT, WEFT_ITEM_EDGE_STEP,
-                                           WEFT_ITEM_EDGE, WEFT_ITEM_NOTE, 99, WEFT_ITEM_REACHED, WEFT_ITEM_CRASH},
+                                           WEFT_ITEM_EDGE, WEFT_ITEM_REPEAT, WEFT_ITEM_NOTE, 99, WEFT_ITEM_REACHED, WEFT_ITEM_CRASH},
                                           {WEFT_ITEM_START, WEFT_ITEM_EDGE, WEFT_ITEM_EDGE_DONE, WEFT_ITEM_INPUT,
                                            WEFT_ITEM_VERIFY, WEFT_ITEM_SIGNAL, WEFT_ITEM_EXIT}};
     struct weft_encoder e = {0};

@@ -99,6 +99,7 @@ static inline void make_small(struct weft_encoder *e) {
     weft__encode_item(e, 2, WEFT_ITEM_EXIT, 12, 0, NULL, 0);
     weft__encode_edge(e, 1, WEFT_ITEM_EDGE_STEP, 250, 0x400300, 2, 9, 0x400200, 1);
     weft__encode_edge(e, 1, WEFT_ITEM_EDGE, 300, 0, 2, 12, 0, 0);
+    weft__encode_item(e, 1, WEFT_ITEM_REPEAT, 300, WEFT_REPEAT_COUNTS, &word, 8);
     weft__encode_item(e, 1, WEFT_ITEM_NOTE, 301, 0, "note", 4);
     weft__encode_item(e, 1, 99, 301, 5, "later", 5); /* of a later version */
     weft__encode_item(e, 1, WEFT_ITEM_REACHED, 302, 2, &word, 8);
