@@ -278,6 +278,10 @@ static int read_weft_option(struct cc_cmd *cmd, const char *arg, char **error) {
         cmd->help = true;
         return 0;
     }
+    if (is(arg, "-weft-no-repeat")) {
+        cmd->no_repeat = true;
+        return 0;
+    }
     for (size_t i = 0; i < sizeof weft_options / sizeof *weft_options; i++) {
         const struct weft_option *o = &weft_options[i];
         size_t n = strlen(o->name);

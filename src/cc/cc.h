@@ -55,6 +55,7 @@ struct cc_cmd {
     bool ld_inputs;          /* -l, -Wl, -Xlinker: clang links even without a file */
     struct cc_strs env;      /* NAME=VALUE for the pass, from -weft- options */
     bool help;               /* -weft-help */
+    bool no_repeat;          /* -weft-no-repeat */
     struct cc_strs joined;        /* objects that were made from several by `ld -r`, as written... */
     struct cc_strs joined_copies; /* ...and what is linked in place of each */
 };

@@ -2,7 +2,8 @@
 /* weft-cc, weft-c++: clang 19, with what weft needs added.
  *
  *   compiling     -g (unless the user chose) and full LTO in fat objects: native code for everyone else's tools, bitcode
- *                 for the link. Not where clang leaves no object (-E, -S, -fsyntax-only, ...).
+ *                 for the link; and the early pass, which sees the loops of the source. Not where clang leaves no object (-E, -S,
+ *                 -fsyntax-only, ...).
  *   linking       lld, the pass, the runtime. The pass sees the whole program.
  *   -r            the objects are joined and nothing is instrumented: that is for the final link.
  *
@@ -51,8 +52,9 @@ static char *join(const char *a, const char *b, const char *c) {
 static void help(void) {
     printf("usage: %s [ARGUMENTS OF clang...]\n"
            "\n"
-           "Compiles and links like clang 19, for `weft record`. Options of its own, all used when linking:\n"
+           "Compiles and links like clang 19, for `weft record`. Options of its own, used when linking but for one:\n"
            "  -weft-plan=PLAN         which accesses are checked: all, shared (the default) or sync\n"
+           "  -weft-no-repeat         loops get no bodies that `weft simplify` can leave out (when compiling)\n"
            "  -weft-stats[=FILE]      count accesses and what became of them; FILE gets it as JSON\n"
            "  -weft-verify            record and replay compare every checked access\n"
            "  -weft-check             prove while running that positions are unique (slow)\n"
@@ -159,10 +161,10 @@ static void add_args(struct cc_strs *out, const struct cc_cmd *cmd, size_t from,
     }
 }
 
-/* <weft/weft.h>, after all other folders: in place of nothing that the program has. */
+/* <weft/repeat.h>, after all other folders: in place of nothing that the program has. */
 static void add_include(struct cc_strs *out, const char *libdir) {
     const char *folder = join(libdir, "/../../include", "");
-    if (access(join(folder, "/weft/weft.h", ""), R_OK) < 0) return;
+    if (access(join(folder, "/weft/repeat.h", ""), R_OK) < 0) return;
     cc_strs_add(out, "-idirafter");
     cc_strs_add(out, folder);
 }
@@ -181,7 +183,10 @@ static void build(struct cc_strs *out, const struct cc_cmd *cmd, const char *lib
         add_args(out, cmd, 0, cmd->args.n);
         return;
     }
-    if (cmd->compiles) cc_strs_add(out, "-g");
+    if (cmd->compiles) {
+        cc_strs_add(out, "-g");
+        if (!cmd->no_repeat && !cmd->foreign) cc_strs_add(out, join("-fpass-plugin=", need(libdir, "weft-pass.so"), ""));
+    }
     if (cmd->links && !cmd->relocatable) add_link_front(out, cmd, libdir, deps, why);
     cc_strs_add(out, "--end-no-unused-arguments");
     add_args(out, cmd, 0, end);

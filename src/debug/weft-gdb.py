@@ -18,6 +18,7 @@ import gdb
 
 VERSION = 1
 ANY = (1 << 64) - 1
+POISON = 0xFFFC  # WEFT_POISON
 STOP, MISSED, END, EXEC, FAILED = 1, 2, 3, 4, 5
 WAIT, REACHED, DONE = 1, 2, 3
 END_SIGNAL = 2
@@ -334,7 +335,7 @@ All that comes before the position has happened then, the access or operation th
         debug.stop_at(slot, tick, address)
         if w and not w.outside:
             if w.clock == tick:
-                write(w.tls + 16, "H", 1)
+                write(w.tls + 16, "H", POISON)
                 write(w.tls + 8, "Q", tick + 1)
             elif w.limit > tick:
                 write(w.tls + 8, "Q", tick)

@@ -29,8 +29,8 @@ static void report(const struct weft_pass_options *o, const struct weft_facts *f
         return;
     }
     if (json) {
-        fprintf(out, "{\"accesses\": %zu, \"shared\": %zu, \"ordered\": %zu, \"ticks\": %zu, \"takes\": %zu, \"outside\": %zu, \"functions\": %zu, \"left_out\": {", c.accesses,
-                c.by[WEFT_WHY_ORDERED] + c.by[WEFT_WHY_UNWRITTEN], s->checks, s->ticks, s->takes, s->outs, s->functions);
+        fprintf(out, "{\"accesses\": %zu, \"shared\": %zu, \"ordered\": %zu, \"ticks\": %zu, \"takes\": %zu, \"outside\": %zu, \"functions\": %zu, \"repeats\": %zu, \"left_out\": {", c.accesses,
+                c.by[WEFT_WHY_ORDERED] + c.by[WEFT_WHY_UNWRITTEN], s->checks, s->ticks, s->takes, s->outs, s->functions, s->repeats);
         for (int i = 1; i < WEFT_WHY_COUNT; i++)
             fprintf(out, "%s\"%s\": %zu", i == 1 ? "" : ", ", weft__why_name(i), c.by[i]);
         fprintf(out, "}}\n");
@@ -41,7 +41,7 @@ static void report(const struct weft_pass_options *o, const struct weft_facts *f
             c.by[WEFT_WHY_ORDERED] + c.by[WEFT_WHY_UNWRITTEN], s->checks);
     for (int i = 1; i < WEFT_WHY_COUNT; i++)
         if (c.by[i]) fprintf(out, "weft:   left out, %s: %zu\n", weft__why_name(i), c.by[i]);
-    fprintf(out, "weft: %zu ticks, %zu external calls take memory, %zu calls run outside\n", s->ticks, s->takes, s->outs);
+    fprintf(out, "weft: %zu ticks, %zu external calls take memory, %zu calls run outside, %zu loops can be left out\n", s->ticks, s->takes, s->outs, s->repeats);
 }
 
 int weft__pass_run(LLVMModuleRef m) {

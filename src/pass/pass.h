@@ -17,7 +17,7 @@ struct weft_pass_options {
 };
 
 struct weft_pass_stats {
-    size_t checks, ticks, takes, outs, callbacks, functions;
+    size_t checks, ticks, takes, outs, callbacks, functions, repeats;
 };
 
 /* ---- shim.cc */
@@ -26,6 +26,11 @@ LLVMValueRef weft__shim_first(LLVMBasicBlockRef b);
 LLVMBasicBlockRef weft__shim_normal_edge(LLVMValueRef invoke);
 int weft__shim_returns_twice(LLVMValueRef call);
 int weft__shim_must_tail(LLVMValueRef call);
+void weft__shim_keep_loop(LLVMValueRef branch);
+void weft__shim_comes_from(LLVMBasicBlockRef b, LLVMBasicBlockRef was, LLVMBasicBlockRef is);
+
+/* ---- loops/repeat.c: when a file is compiled */
+int weft__early_run(LLVMModuleRef m);
 
 /* ---- rewrite/early.c: before the facts are found */
 void weft__rewrite_early(LLVMModuleRef m, const struct weft_pass_options *o);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The plugin entry: hands the link-time module to C (weft__pass_run), and the little that LLVM-C lacks.
+// The plugin entry: hands the module to C, when a file is compiled (weft__early_run) and at the link (weft__pass_run); and the little
+// that LLVM-C lacks.
 #include "llvm-c/Core.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -13,6 +14,7 @@ using namespace llvm;
 
 extern "C" {
 int weft__pass_run(LLVMModuleRef);
+int weft__early_run(LLVMModuleRef);
 
 // Splits the block before `before` and puts a cold block there, entered if `cond`. Returns the cold block's terminator.
 LLVMValueRef weft__shim_cold(LLVMValueRef cond, LLVMValueRef before) {
@@ -45,6 +47,22 @@ int weft__shim_returns_twice(LLVMValueRef call) {
     auto *c = dyn_cast<CallBase>(unwrap(call));
     return c && c->hasFnAttr(Attribute::ReturnsTwice);
 }
+// An edge to the block comes from another one than before.
+void weft__shim_comes_from(LLVMBasicBlockRef b, LLVMBasicBlockRef was, LLVMBasicBlockRef is) {
+    unwrap(b)->replacePhiUsesWith(unwrap(was), unwrap(is));
+}
+
+// The loop with this branch to its head is not unrolled.
+void weft__shim_keep_loop(LLVMValueRef branch) {
+    auto *i = cast<Instruction>(unwrap(branch));
+    LLVMContext &c = i->getContext();
+    SmallVector<Metadata *, 4> ops{nullptr};
+    if (MDNode *old = i->getMetadata(LLVMContext::MD_loop)) ops.append(old->op_begin() + 1, old->op_end());
+    ops.push_back(MDNode::get(c, MDString::get(c, "llvm.loop.unroll.disable")));
+    MDNode *id = MDNode::getDistinct(c, ops);
+    id->replaceOperandWith(0, id);
+    i->setMetadata(LLVMContext::MD_loop, id);
+}
 int weft__shim_must_tail(LLVMValueRef call) {
     auto *c = dyn_cast<CallInst>(unwrap(call));
     return c && c->isMustTailCall();
@@ -52,9 +70,9 @@ int weft__shim_must_tail(LLVMValueRef call) {
 }
 
 namespace {
-struct WeftPass : PassInfoMixin<WeftPass> {
+template <int (*F)(LLVMModuleRef)> struct WeftPass : PassInfoMixin<WeftPass<F>> {
     PreservedAnalyses run(Module &m, ModuleAnalysisManager &) {
-        return weft__pass_run(wrap(&m)) ? PreservedAnalyses::none() : PreservedAnalyses::all();
+        return F(wrap(&m)) ? PreservedAnalyses::none() : PreservedAnalyses::all();
     }
     static bool isRequired() { return true; }
 };
@@ -63,11 +81,17 @@ struct WeftPass : PassInfoMixin<WeftPass> {
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
     return {LLVM_PLUGIN_API_VERSION, "weft", "1", [](PassBuilder &pb) {
                 pb.registerFullLinkTimeOptimizationLastEPCallback(
-                    [](ModulePassManager &pm, OptimizationLevel) { pm.addPass(WeftPass()); });
+                    [](ModulePassManager &pm, OptimizationLevel) { pm.addPass(WeftPass<weft__pass_run>()); });
+                pb.registerPipelineStartEPCallback(
+                    [](ModulePassManager &pm, OptimizationLevel) { pm.addPass(WeftPass<weft__early_run>()); });
                 pb.registerPipelineParsingCallback(
                     [](StringRef name, ModulePassManager &pm, ArrayRef<PassBuilder::PipelineElement>) {
-                        if (name != "weft") return false;
-                        pm.addPass(WeftPass());
+                        if (name == "weft")
+                            pm.addPass(WeftPass<weft__pass_run>());
+                        else if (name == "weft-early")
+                            pm.addPass(WeftPass<weft__early_run>());
+                        else
+                            return false;
                         return true;
                     });
             }};

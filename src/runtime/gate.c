@@ -19,7 +19,6 @@ static uint32_t *flags;
 static int ending;   /* one of them ends the process */
 static int watched;  /* one of the threads that are through looks after the end */
 static int progress; /* advances whenever anybody gets past a gate: the stuck check watches it */
-#define POISON WEFT_POISON
 
 /* Where every thread that could run has a core, whoever is waited for is about to come, and a sleep would cost more; else a
  * spin takes its core away from it. And shorter after spins in vain: something else has the cores. */
@@ -215,7 +214,7 @@ static int anything_left(struct weft_thread *t) {
 }
 
 static const char *missed_name(const struct weft_sched_item *i) {
-    return i->kind == WEFT_S_INPUT ? "an input" : i->kind == WEFT_S_MEMORY ? "an access of what another process wrote" : i->kind == WEFT_S_WAIT ? "an access that waited" : "an access that others waited for";
+    return i->kind == WEFT_S_INPUT ? "an input" : i->kind == WEFT_S_MEMORY ? "an access of what another process wrote" : i->kind == WEFT_S_REPEAT ? "an iteration of a loop that was left out," : i->kind == WEFT_S_WAIT ? "an access that waited" : "an access that others waited for";
 }
 
 /* Drop the items of past ticks: all must have been met. */
@@ -233,19 +232,19 @@ static void arm(struct weft_thread *t) {
     struct weft_tls *s = t->tls;
     uint64_t now = s->clock;
     if (t->items < t->items_end && t->items->tick == now) {
-        s->me = POISON;
+        s->me = WEFT_POISON;
         s->limit = now + 1;
     } else if (t->items < t->items_end) {
-        s->me = weft__accesses ? POISON : 0;
+        s->me = weft__accesses ? WEFT_POISON : 0;
         s->limit = t->items->tick;
     } else {
-        s->me = weft__accesses ? POISON : 0;
+        s->me = weft__accesses ? WEFT_POISON : 0;
         if (t->open_end)
             s->limit = WEFT_NEVER;
         else {
             /* Known only up to final_tick: every miss and the next tick come here, to stop. */
             s->limit = now < t->final_tick ? t->final_tick : now + 1;
-            if (now >= t->final_tick) s->me = POISON;
+            if (now >= t->final_tick) s->me = WEFT_POISON;
         }
     }
 }
@@ -259,7 +258,7 @@ void weft__gate_arm(struct weft_thread *t) {
     uint64_t stop = __weft_debug.stop_tick;
     if (s->clock < stop && s->limit > stop) s->limit = stop;
     if (s->clock == stop && __weft_debug.stop_site) {
-        s->me = POISON;
+        s->me = WEFT_POISON;
         s->limit = stop + 1;
     }
 }

@@ -277,6 +277,7 @@ void weft__steer_event(struct weft_thread *t, uint64_t site);
 uint64_t weft__steer_tick(struct weft_thread *t); /* gives the limit for the next one */
 void weft__steer_yield(struct weft_thread *t);
 void weft__steer_forked(struct weft_thread *t);
+int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags); /* 1: the iteration that begins is left out */
 void weft__steer_end(void); /* the process is about to end: everybody runs */
 void weft__baton_pass(struct weft_thread *o); /* NULL: to nobody */
 void weft__baton_wait(struct weft_thread *t);

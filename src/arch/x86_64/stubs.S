@@ -127,6 +127,7 @@
         COLD __weft_tick_spin, weft__enter_spin
         COLD __weft_miss, weft__enter_miss, 1
         COLD __weft_verify, weft__enter_verify
+        COLD __weft_repeat_cold, weft__enter_repeat
         COLD __weft_come_in, weft__enter_come_in
         COLD __weft_go_out, weft__enter_go_out
 

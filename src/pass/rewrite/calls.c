@@ -434,6 +434,10 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
         memory_intrinsic(r, i, name);
         return;
     }
+    if (!strcmp(name, "__weft_repeat") && LLVMIsACallInst(i) && LLVMTypeOf(i) == r->i32 && LLVMGetNumArgOperands(i) == 1) {
+        weft__rw_repeat(r, i);
+        return;
+    }
     if (!strncmp(name, "llvm.", 5)) intrinsic(r, i, name);
     if (!strncmp(name, "llvm.", 5) || !strncmp(name, "__weft", 6)) return;
     by_value(r, i);

@@ -5,8 +5,11 @@
  * (a comparison, a generator of random numbers, a copying routine that the program chooses) become pointers to a function
  * of the module that calls it by name. Functions that the runtime itself defines need none.
  *
+ * The definition of __weft_repeat that each object brings is for links without weft; here it is a function of the runtime's.
+ *
  * That main returns is a call of exit: the runtime orders these (lc_exit.c). */
 #include "rewrite.h"
+#include <llvm-c/Comdat.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,7 +109,17 @@ static void main_exits(LLVMModuleRef m) {
     LLVMDisposeBuilder(b);
 }
 
+static void repeat(LLVMModuleRef m) {
+    LLVMValueRef fn = LLVMGetNamedFunction(m, "__weft_repeat");
+    if (!fn || LLVMIsDeclaration(fn)) return;
+    for (LLVMBasicBlockRef b; (b = LLVMGetFirstBasicBlock(fn));) LLVMDeleteBasicBlock(b);
+    LLVMSetComdat(fn, NULL);
+    LLVMSetLinkage(fn, LLVMExternalLinkage);
+    LLVMSetVisibility(fn, LLVMDefaultVisibility);
+}
+
 void weft__rewrite_early(LLVMModuleRef m, const struct weft_pass_options *o) {
+    repeat(m);
     pointers(m);
     if (!o->shared_library) main_exits(m);
 }

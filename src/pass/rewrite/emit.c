@@ -3,6 +3,7 @@
  *
  *   check   entry = table[(uint32_t)p >> 6]; if (entry != tls.me) cold: jump to __weft_miss(p, access); access
  *   tick    if (++tls.clock >= tls.limit) cold: jump to __weft_tick_cold
+ *   repeat  if (tls.me == WEFT_POISON) cold: jump to __weft_repeat_cold, which says whether the iteration is left out
  *   take    __weft_take_begin(); any number of ranges and objects; __weft_take_end()
  *
  * The cold part is inline assembly: `lea back(%rip), %rax; jmp *__weft_miss@GOTPCREL(%rip); back:`, so nothing is pushed
@@ -129,6 +130,70 @@ void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint
     weft__rw_at(r, before);
     weft__rw_call0(r, r->barrier);
     r->s->checks++;
+}
+
+/* `left_out`, of the call, is compared with 0 and that decides the branch right behind it: then the hot way goes on to the body at
+ * once, and the cold one decides. Gives the branch; else NULL. */
+static LLVMValueRef decided_at_once(LLVMValueRef call, LLVMBasicBlockRef *skip, LLVMBasicBlockRef *body) {
+    LLVMValueRef cmp = LLVMGetNextInstruction(call), end = LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(call));
+    if (!cmp || !LLVMIsAICmpInst(cmp) || LLVMGetOperand(cmp, 0) != call || LLVMGetNextInstruction(cmp) != end) return NULL;
+    LLVMUseRef u = LLVMGetFirstUse(call), v = LLVMGetFirstUse(cmp);
+    if (LLVMGetNextUse(u) || !v || LLVMGetNextUse(v) || LLVMGetInstructionOpcode(end) != LLVMBr || !LLVMIsConditional(end)) return NULL;
+    LLVMIntPredicate p = LLVMGetICmpPredicate(cmp);
+    if (!LLVMIsNull(LLVMGetOperand(cmp, 1)) || (p != LLVMIntNE && p != LLVMIntEQ)) return NULL;
+    *skip = LLVMGetSuccessor(end, p == LLVMIntEQ);
+    *body = LLVMGetSuccessor(end, p == LLVMIntNE);
+    return *skip != *body ? end : NULL;
+}
+
+/* rax is 0 after both ways where the iteration is not left out, as it may be pushed. -4 is WEFT_POISON, in one byte. */
+_Static_assert((int16_t)WEFT_POISON == -4, "poison");
+void weft__rw_repeat(struct weft_rw *r, LLVMValueRef call) {
+    static const char go[] = "movq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq $$0, %fs:112(%rax)\n\tmovl $1, %fs:120(%rax)\n\t"
+                             "leaq 777f(%rip), %rax\n\tjmpq *__weft_repeat_cold@GOTPCREL(%rip)\n777:\n\t"
+                             "movq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovl %fs:112(%rax), %eax";
+    static const char go_c[] = "={ax},i,~{memory},~{dirflag},~{fpsr},~{flags}";
+    char text[96];
+    const char *constraints = r->o->shared_library ? "={ax},={@cce},*m,~{dirflag},~{fpsr},~{flags}" : "={ax},={@cce},~{dirflag},~{fpsr},~{flags}";
+    LLVMTypeRef two[2] = {r->i32, r->i32}, ft = LLVMFunctionType(LLVMStructTypeInContext(r->c, two, 2, 0), &r->ptr, r->o->shared_library ? 1 : 0, 0);
+    LLVMValueRef word = weft__rw_tls_word(r, WEFT_TLS_ME), flags = LLVMGetOperand(call, 0);
+    LLVMBasicBlockRef skip, body;
+    if (r->o->shared_library)
+        snprintf(text, sizeof text, "xorl %%eax, %%eax\n\tcmpw $$-4, $2");
+    else
+        snprintf(text, sizeof text, "xorl %%eax, %%eax\n\tcmpw $$-4, %%fs:__weft_tls@tpoff+%u", WEFT_TLS_ME);
+    weft__rw_at(r, call);
+    LLVMValueRef a = LLVMGetInlineAsm(ft, text, strlen(text), constraints, strlen(constraints), 1, 0, LLVMInlineAsmDialectATT, 0);
+    LLVMValueRef hot = LLVMBuildCall2(r->b, ft, a, &word, r->o->shared_library ? 1 : 0, "");
+    if (r->o->shared_library)
+        LLVMAddCallSiteAttribute(hot, 1, LLVMCreateTypeAttribute(r->c, LLVMGetEnumAttributeKindForName("elementtype", 11), r->i16));
+    LLVMValueRef zero = LLVMBuildExtractValue(r->b, hot, 0, ""), poison = LLVMBuildExtractValue(r->b, hot, 1, "");
+    LLVMBasicBlockRef before = LLVMGetInstructionParent(hot);
+    LLVMValueRef back = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, poison, LLVMConstInt(r->i32, 0, 0), ""), call);
+    LLVMBasicBlockRef cold = LLVMGetInstructionParent(back), tail = LLVMGetInstructionParent(call);
+    weft__rw_at(r, back);
+    LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(call)); /* it is the loop's line */
+    ft = LLVMFunctionType(r->i32, &r->i32, 1, 0);
+    if (!LLVMIsAConstantInt(flags)) flags = LLVMConstInt(r->i32, 0, 0);
+    a = LLVMGetInlineAsm(ft, go, sizeof go - 1, go_c, sizeof go_c - 1, 1, 0, LLVMInlineAsmDialectATT, 0);
+    LLVMValueRef left_out = LLVMBuildCall2(r->b, ft, a, &flags, 1, ""), end = decided_at_once(call, &skip, &body);
+    if (end) {
+        LLVMBuildCondBr(r->b, LLVMBuildICmp(r->b, LLVMIntNE, left_out, LLVMConstInt(r->i32, 0, 0), ""), skip, tail);
+        LLVMInstructionEraseFromParent(back);
+        weft__shim_comes_from(skip, tail, cold);
+        LLVMPositionBuilderBefore(r->b, end);
+        LLVMBuildBr(r->b, body);
+        LLVMInstructionEraseFromParent(end);
+        LLVMInstructionEraseFromParent(LLVMGetNextInstruction(call));
+    } else {
+        LLVMPositionBuilderBefore(r->b, call);
+        LLVMValueRef phi = LLVMBuildPhi(r->b, r->i32, ""), v[2] = {zero, left_out};
+        LLVMBasicBlockRef from[2] = {before, cold};
+        LLVMAddIncoming(phi, v, from, 2);
+        LLVMReplaceAllUsesWith(call, phi);
+    }
+    LLVMInstructionEraseFromParent(call);
+    r->s->repeats++;
 }
 
 void weft__rw_verify(struct weft_rw *r, LLVMValueRef after, LLVMValueRef p, uint64_t n, uint32_t flags) {

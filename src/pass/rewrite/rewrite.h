@@ -49,6 +49,8 @@ void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint
 /* A check, or for large accesses a take. */
 void weft__rw_check_any(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align,
                         uint32_t flags);
+/* A call of __weft_repeat becomes a comparison of the id. */
+void weft__rw_repeat(struct weft_rw *r, LLVMValueRef call);
 /* In a verify build: what was accessed. */
 void weft__rw_verify(struct weft_rw *r, LLVMValueRef after, LLVMValueRef p, uint64_t n, uint32_t flags);
 /* A group of ranges that are owned together: begin before `before`, any number of ranges, end. */
