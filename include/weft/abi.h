@@ -316,7 +316,8 @@ struct weft_turn { /* the thread runs until it stands at this position, or is be
 };
 struct weft_pass { /* an iteration of a loop begins */
     uint64_t tick, site;
-    uint32_t skip, zero; /* 1: it is left out */
+    uint32_t skip;  /* 1: it is left out */
+    uint32_t flags; /* WEFT_REPEAT_*, of the loop */
 };
 #define WEFT_CHAOS_DEPTH 16u /* changes of priority, at most */
 #define WEFT_OPT_DELAYS 1u /* record: races are to show: more splits, and delays */

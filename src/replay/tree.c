@@ -87,7 +87,7 @@ static void item(struct find *f, const struct weft_item *i) {
     if (i->kind == WEFT_ITEM_REPEAT && i->size == 8) {
         f->pass = weft__grow(f->pass, &f->passcap, f->npasses + 1, sizeof *f->pass);
         struct weft_pass *p = &f->pass[f->npasses++];
-        *p = (struct weft_pass){.tick = i->tick, .skip = i->op == 1};
+        *p = (struct weft_pass){.tick = i->tick, .skip = (i->op & WEFT_REPEAT_LEFT_OUT) != 0, .flags = (uint32_t)i->op & ~WEFT_REPEAT_LEFT_OUT};
         memcpy(&p->site, i->data, 8);
     }
     if (i->kind != WEFT_ITEM_INPUT || i->size < 8) return;

@@ -19,13 +19,6 @@ static int at_random(struct weft_thread *t, uint64_t site, uint32_t flags) {
     return 1;
 }
 
-__attribute__((weak)) int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags) {
-    (void)t;
-    (void)site;
-    (void)flags;
-    return 0;
-}
-
 static int recorded(struct weft_thread *t, uint64_t site) {
     for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == t->tls->clock; i++)
         if (i->kind == WEFT_S_REPEAT && i->site == site) {
@@ -42,7 +35,7 @@ WEFT_HIDDEN void weft__enter_repeat(uint64_t a, uint64_t b, uint64_t site) {
     (void)b;
     if (t && weft__mode == WEFT_REPLAY)
         left_out = recorded(t, site);
-    else if (t && weft__mode == WEFT_RECORD && weft__control->given_off)
+    else if (t && weft__given)
         left_out = weft__steer_repeat(t, site, (uint32_t)t->tls->saved[10]);
     else if (t && weft__mode == WEFT_RECORD && weft__control->options & WEFT_OPT_LEAVE_OUT)
         left_out = at_random(t, site, (uint32_t)t->tls->saved[10]);

@@ -305,7 +305,6 @@ void weft__turns_wait_begin(struct weft_thread *t, int kind, const void *object)
 int weft__turns_wait(struct weft_thread *t, const struct timespec *until);
 void weft__turns_time_out(struct weft_thread *t, int op, uint64_t ahead); /* if it does in the trace, so many ticks from here, it will */
 int weft__turns_wake(const void *object, int n); /* how many */
-int weft__steer_repeat(struct weft_thread *t, uint64_t site); /* 1: this iteration is left out */
 static inline uint64_t weft__trace_clock(const struct weft_thread *t) { return t->tls->clock + (uint64_t)t->shift; }
 
 /* given.c: a steered run: what comes from the trace */

@@ -408,8 +408,7 @@ int weft__turns_wake(const void *object, int n) {
 /* ---- iterations of loops ----------------------------------------------------------------------------------------- */
 
 /* The trace's passes are in order; those inside an iteration that is left out do not come. */
-int weft__steer_repeat(struct weft_thread *t, uint64_t site) {
-    if (!weft__given) return 0;
+int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags) {
     uint64_t skip = 0;
     if (t->number != WEFT_NO_NUMBER) {
         const struct weft_given_thread *g = weft__given_thread(t->number);
@@ -423,6 +422,6 @@ int weft__steer_repeat(struct weft_thread *t, uint64_t site) {
             __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* by which the limit was */
         }
     }
-    weft__log_item(t, WEFT_ITEM_REPEAT, skip, &site, 8, NULL, 0);
+    weft__log_item(t, WEFT_ITEM_REPEAT, flags | (skip ? WEFT_REPEAT_LEFT_OUT : 0), &site, 8, NULL, 0);
     return (int)skip;
 }
