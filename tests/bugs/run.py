@@ -9,8 +9,10 @@ stuck if for half a second all its threads sleep and none has used the processor
 is killed. `low` marks a way that fails less than half as often as natively, where chance would give so few failures in
 less than one of twenty measurements.
 
-With --catch TRIES, each program is only recorded until it fails, and the one failing recording replayed: that must
-happen within TRIES runs."""
+With --catch TRIES, each program is only recorded until it fails, by `weft record --until-fail`, and the one failing
+recording replayed: it must be caught within TRIES runs, of which the last three quarters are with --chaos. With --sync
+too, the same is tried with a build that has the order of synchronisation only (-weft-plan=sync: what JaRec records), and
+the table says how many of its replays fail as the recording did, with the same output."""
 import argparse
 import math
 import os
@@ -28,10 +30,9 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(TOP, os.environ.get("BUILD", "build"))
 WORK = os.path.join(BUILD, "bugs")
 WEFT = os.path.join(BUILD, "bin", "weft")
-COMPILERS = {
-    "native": ("clang-19", "clang++-19"),
-    "weft": (os.path.join(BUILD, "bin", "weft-cc"), os.path.join(BUILD, "bin", "weft-c++")),
-}
+WEFT_CC = (os.path.join(BUILD, "bin", "weft-cc"), os.path.join(BUILD, "bin", "weft-c++"))
+COMPILERS = {"native": ("clang-19", "clang++-19"), "weft": WEFT_CC, "sync": WEFT_CC}
+PLAN = {"sync": ["-weft-plan=sync"]}
 FIELDS = "KIND FAILS SHOWS LEAST NATIVE ARGS LARGE".split()
 QUIET = 0.25  # seconds; a run that does nothing for twice that is stuck
 
@@ -51,6 +52,7 @@ WAYS = [
     Way("recorded", "weft", [WEFT, "record"]),
     Way("delays", "weft", ["env", "WEFT_OPTIONS=delays", WEFT, "record"]),  # as --until-fail does
     Way("random", "weft", [WEFT, "record", "--chaos", "--strategy", "random"]),
+    Way("pct", "weft", [WEFT, "record", "--chaos", "--strategy", "pct"]),
 ]
 
 
@@ -77,11 +79,15 @@ class Bug:
     def program(self, build):
         return os.path.join(WORK, build, self.name)
 
+    def command(self, build, options):
+        return [self.program(build)] + (self.said["LARGE"].split() if options.large else [])
+
     def build(self, build):
         out = self.program(build)
         os.makedirs(os.path.dirname(out), exist_ok=True)
         compiler = COMPILERS[build][self.source.endswith(".cpp")]
         flags = ["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"] + self.said.get("FLAGS", "").split()
+        flags += PLAN.get(build, [])
         subprocess.run([compiler] + flags + [self.source, "-o", out], check=True)
 
 
@@ -155,24 +161,30 @@ def theirs(path):
     return re.sub(r"weft: .*\n", "", text(path))
 
 
-def replay(trace, end, times, limit):
+def replay_once(trace, want, limit):
     """Replays a recording. What is not the same, or an empty string."""
-    want = "signal 9" if end == "stuck" else end
     with open(trace + ".again.out", "wb") as o, open(trace + ".again.err", "wb") as e:
         command = [WEFT, "replay", trace]
-        again = ended(subprocess.run(command, stdin=subprocess.DEVNULL, stdout=o, stderr=e, timeout=limit).returncode)
-    if again != want:
-        return "%s instead of %s: %s" % (again, want, text(trace + ".again.err"))
+        try:
+            status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=o, stderr=e, timeout=limit).returncode
+        except subprocess.TimeoutExpired:
+            return "it does not end"
+    if ended(status) != want:
+        return "%s instead of %s: %s" % (ended(status), want, text(trace + ".again.err"))
     if text(trace + ".again.out") != text(trace + ".out"):
         return "stdout differs"
     if theirs(trace + ".again.err") != theirs(trace + ".err"):
         return "stderr differs"
-    if times > 1:
-        command = [WEFT, "replay", "--times", str(times - 1), trace]
-        p = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit * times)
-        if ended(p.returncode) != want or b"%d of %d identical" % (times - 1, times - 1) not in p.stdout + p.stderr:
-            return "--times %d: %s: %s" % (times - 1, ended(p.returncode), p.stderr.decode(errors="replace"))
     return ""
+
+
+def replay(trace, want, times, limit):
+    """Gives the number of replays that were the same, and what was not; the first that differs is the last."""
+    for n in range(times):
+        problem = replay_once(trace, want, limit)
+        if problem:
+            return n, problem.strip()
+    return times, ""
 
 
 # ---- many runs -------------------------------------------------------------------------------------------------------
@@ -195,7 +207,7 @@ def one(bug, way, count, options, errors):
     """One run, and the replays if it failed."""
     trace = os.path.join(WORK, "trace-" + bug.name)
     shutil.rmtree(trace, ignore_errors=True)
-    command = [bug.program(way.build)] + (bug.said["LARGE"].split() if options.large else [])
+    command = bug.command(way.build, options)
     if way.records():
         command = way.command + ["-o", trace, "--"] + command
     end = run(command, way.records(), options.limit, trace)
@@ -210,15 +222,11 @@ def one(bug, way, count, options, errors):
     count.failed += 1
     if way.records() and count.replayed < options.traces * options.replays:
         count.replayed += options.replays
-        try:
-            problem = replay(trace, end, options.replays, options.limit)
-        except subprocess.TimeoutExpired:
-            problem = "it does not end"
+        identical, problem = replay(trace, "signal 9" if end == "stuck" else end, options.replays, options.limit)
+        count.identical += identical
         if problem:
-            errors.append("%s: replay: %s" % (bug.name, problem.strip()))
+            errors.append("%s: replay: %s" % (bug.name, problem))
             keep(trace, errors)
-        else:
-            count.identical += options.replays
 
 
 def keep(trace, errors):
@@ -234,6 +242,68 @@ def keep(trace, errors):
     say(errors[-1])
 
 
+# ---- until it fails --------------------------------------------------------------------------------------------------
+STUCK = "exit 124"  # of weft record and weft replay
+
+
+def catch(command, trace, tries, limit):
+    """Records until it fails. Gives how it ended and `N` or `N chaos`, N the number of runs; (None, N) if it did not."""
+    first = max(1, tries // 4)
+    for runs, before, chaos in ((first, 0, []), (tries - first, first, ["--chaos"])):
+        if runs == 0:
+            break
+        shutil.rmtree(trace, ignore_errors=True)
+        record = [WEFT, "record", "-o", trace, "--until-fail=%d" % runs, "--idle", "0.5", "--timeout", "%g" % limit]
+        with open(trace + ".out", "wb") as o, open(trace + ".err", "wb") as e:
+            p = subprocess.run(record + chaos + ["--"] + command, stdin=subprocess.DEVNULL, stdout=o, stderr=e)
+        caught = re.search(r"^weft: run (\d+) failed: ", text(trace + ".err"), re.M)
+        if caught:
+            return ended(p.returncode), "%d%s" % (before + int(caught.group(1)), " chaos" if chaos else "")
+        if p.returncode:
+            raise Wrong("%s: %s" % (" ".join(record + chaos + command), text(trace + ".err")))
+    return None, "%d" % tries
+
+
+def caught(bug, build, options, errors):
+    """Catches one failure and replays it. Gives the end, in which run it was, and the number of identical replays."""
+    trace = os.path.join(WORK, "trace-%s-%s" % (build, bug.name))
+    end, run = catch(bug.command(build, options), trace, options.catch, options.limit)
+    if end and ("stuck" if end == STUCK else end) not in bug.shows:
+        errors.append("%s: ended with %s, which is not its failure; see %s.err" % (bug.name, end, trace))
+        keep(trace, errors)
+        return end, run, 0
+    identical, problem = 0, ""
+    if build == "sync":
+        for _ in range(options.replays_sync if end else 0):
+            identical += not replay_once(trace, end, options.limit)
+    elif end:
+        identical, problem = replay(trace, end, options.replays, options.limit)
+    else:
+        errors.append("%s: did not fail in %s runs" % (bug.name, run))
+    if problem:
+        errors.append("%s: replay: %s" % (bug.name, problem))
+        keep(trace, errors)
+    return end, run, identical
+
+
+def catch_all(bugs, options, errors):
+    head = ["bug", "shows", "caught in run", "replays identical"]
+    if options.sync:
+        head += ["plan sync: caught in run", "replays that fail alike"]
+    rows = [head, ["---"] * len(head)]
+    for bug in bugs:
+        cells = [bug.name, bug.said["SHOWS"]]
+        for build in ("weft", "sync") if options.sync else ("weft",):
+            bug.build(build)
+            end, run, identical = caught(bug, build, options, errors)
+            of = options.replays_sync if build == "sync" else options.replays
+            cells += [run, "%d of %d" % (identical, of)] if end else ["none of " + run, "-"]
+        rows.append(cells)
+        say(": ".join(cells[:1] + [", ".join(cells[2:])]))
+    return "".join("| " + " | ".join(r) + " |\n" for r in rows)
+
+
+# ---- the tables ------------------------------------------------------------------------------------------------------
 def below_half(count, native):
     """Fails less than half as often as natively, and chance would hardly give that."""
     p = native.rate() / 2
@@ -267,6 +337,8 @@ def main():
     parser.add_argument("--replays", type=int, default=5, help="of a failing recording (5)")
     parser.add_argument("--traces", type=int, default=20, help="failing recordings to replay, of each program (20)")
     parser.add_argument("--catch", type=int, metavar="TRIES", help="only record each until it fails")
+    parser.add_argument("--sync", action="store_true", help="with --catch: what the order of synchronisation alone reproduces")
+    parser.add_argument("--replays-sync", type=int, default=5, help="of such a recording (5)")
     parser.add_argument("--limit", type=float, default=30, help="seconds that a run may take (30)")
     parser.add_argument("--list", action="store_true", help="print the heads, as a table")
     options = parser.parse_args()
@@ -279,24 +351,19 @@ def main():
     if unknown:
         parser.error("no such bug: " + ", ".join(sorted(unknown)))
     bugs = [b for b in bugs if not options.names or b.name in options.names]
+    if options.sync and not options.catch:
+        parser.error("--sync needs --catch")
     if options.list:
         for b in bugs:
             print("\t".join([b.name] + [b.said[f] for f in FIELDS]))
         return 0
     ways = [w for w in WAYS if not options.ways or w.name in options.ways.split(",")]
 
-    rows, errors = [], []
+    errors = []
     if options.catch:
-        recorded = WAYS[1]
-        for bug in bugs:
-            bug.build(recorded.build)
-            count = Count()
-            while count.failed == 0 and count.runs < options.catch and not errors:
-                one(bug, recorded, count, options, errors)
-            if count.failed == 0 and not errors:
-                errors.append("%s: did not fail in %d runs" % (bug.name, count.runs))
-            say("%s: run %d failed, %d of %d identical" % (bug.name, count.runs, count.identical, count.replayed))
+        result = catch_all(bugs, options, errors)
     else:
+        rows = []
         for bug in bugs:
             for build in sorted({w.build for w in ways}):
                 bug.build(build)
@@ -307,9 +374,9 @@ def main():
             rows.append((bug, counts))
             say("%s: %s" % (bug.name, ", ".join("%s %s" % (w.name, counts[w.name].ends) for w in ways)))
         result = table(rows, ways)
-        print(result, end="")
-        with open(os.path.join(WORK, "table.md"), "w", encoding="utf-8") as f:
-            f.write(result)
+    print(result, end="")
+    with open(os.path.join(WORK, "table.md"), "w", encoding="utf-8") as f:
+        f.write(result)
     for e in errors:
         say("error: " + e)
     return 1 if errors else 0
