@@ -33,11 +33,12 @@ static void set_flag(uint32_t f) {
         weft__gate_awake((int)weft__raw(SYS_futex, &flags[f], FUTEX_WAKE_PRIVATE, 1 << 30));
 }
 
-/* Whether everybody waits: at a gate for a flag that is not set, or beyond what is known, or for the end, or for a foreign lock.
- * sum: of who waits for which flag. A thread that was woken and has not run yet does not wait, however long it is kept from
- * running: that may be by a debugger. Whether a foreign lock has become free cannot be seen. */
-static int all_wait(uint64_t *sum) {
+/* Whether everybody waits: at a gate for a flag that is not set, or beyond what is known, or for the end, or for a lock.
+ * sum: of who waits for which flag, or where for a lock; locks: how many of those. A thread that was woken and has not run yet
+ * does not wait, however long it is kept from running: that may be by a debugger. Whether a lock is free cannot be seen. */
+static int all_wait(uint64_t *sum, int *locks) {
     *sum = 0;
+    *locks = 0;
     for (uint32_t s = 1; s < weft__slots; s++) {
         struct weft_thread *o = weft__threads[s];
         if (!o || !o->alive) continue;
@@ -46,15 +47,22 @@ static int all_wait(uint64_t *sum) {
         if (!w || (w == 1 && __atomic_load_n(&flags[f], __ATOMIC_ACQUIRE) == 1)) return 0;
         if (w == 4 && weft__control->debug) return 0;
         if (w == 1) *sum = weft_hash_more(*sum ^ s, &f, sizeof f);
+        if (w == 4) *sum = weft_hash_more(*sum ^ s, &o->tls->clock, sizeof o->tls->clock), ++*locks;
     }
     return 1;
 }
 
 /* All threads that are still to do something wait: the replay cannot go on. Looked at twice: who waits for the same flag both
- * times did so in between, since flags stay set; so at that moment everybody waited. */
-static void check_stuck(int seen_progress) {
-    uint64_t before, after;
-    if (!all_wait(&before) || !all_wait(&after) || before != after) return;
+ * times did so in between, since flags stay set; so at that moment everybody waited. Who is at a lock may be about to get it; so
+ * it must have been there the last time too that the caller, who comes every two seconds, looked. (One that does nothing but
+ * lock and unlock was taken to be stuck in every third replay or so that took 8 s.) */
+static void check_stuck(int seen_progress, uint64_t *last) {
+    uint64_t before, after, was = *last;
+    int locks;
+    *last = 0;
+    if (ending || !all_wait(&before, &locks) || !all_wait(&after, &locks) || before != after) return;
+    *last = before;
+    if (locks && before != was) return;
     if (__atomic_load_n(&progress, __ATOMIC_ACQUIRE) != seen_progress) return;
     static char buf[3900];
     size_t n = 0;
@@ -81,7 +89,7 @@ static void wait_flag(struct weft_thread *t, uint32_t f, uint64_t site) {
     t->waiting_flag = f;
     t->waiting_site = site;
     __atomic_store_n(&t->waiting, 1, __ATOMIC_SEQ_CST);
-    for (;;) {
+    for (uint64_t stuck = 0;;) {
         int seen = __atomic_load_n(&progress, __ATOMIC_ACQUIRE);
         uint32_t z = 0;
         __atomic_compare_exchange_n(&flags[f], &z, 2, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -90,7 +98,7 @@ static void wait_flag(struct weft_thread *t, uint32_t f, uint64_t site) {
         weft__gate_awake(-1);
         long r = weft__raw(SYS_futex, &flags[f], FUTEX_WAIT_PRIVATE, 2, &ts);
         if (r) weft__gate_awake(1);
-        if (r == -110) check_stuck(seen);
+        if (r == -110) check_stuck(seen, &stuck);
     }
     __atomic_store_n(&t->waiting, 0, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&progress, 1, __ATOMIC_ACQ_REL);
@@ -155,11 +163,21 @@ void weft__gate_park(struct weft_thread *t) {
     weft__raw(SYS_futex, &progress, FUTEX_WAKE_PRIVATE, 1 << 30);
     static int never;
     weft__gate_awake(-1);
-    /* The last one to be done need not come here: it may exit, or wait for one of us. So one of us goes on looking. */
+    /* The last one to be done need not come here: it may exit, or wait for one of us. So one of us goes on looking. And if
+     * nobody has got on for as long as wait_flag() would wait, they may wait for a lock that one of us has. */
     struct __kernel_timespec ts = {0, 2000000}, *now_and_then = __atomic_exchange_n(&watched, 1, __ATOMIC_RELAXED) ? NULL : &ts;
-    for (;;) {
+    uint64_t stuck = 0;
+    for (int seen = 0, looks = 0;; looks++) {
         weft__raw(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, now_and_then);
-        if (now_and_then) end_if_all_done(t);
+        if (!now_and_then) continue;
+        end_if_all_done(t);
+        int now = __atomic_load_n(&progress, __ATOMIC_ACQUIRE);
+        if (now != seen) looks = 0;
+        seen = now;
+        if (looks == 1000) {
+            check_stuck(seen, &stuck);
+            looks = 0;
+        }
     }
 }
 
@@ -333,8 +351,9 @@ static void finish(struct weft_thread *t) {
     settle(t);
     __atomic_store_n(&t->waiting, 3, __ATOMIC_SEQ_CST);
     weft__gate_awake(-1);
+    uint64_t stuck = 0;
     for (int quiet = 0;;) {
-        int seen = __atomic_load_n(&progress, __ATOMIC_ACQUIRE), busy = 0, gated = 0;
+        int seen = __atomic_load_n(&progress, __ATOMIC_ACQUIRE), busy = 0;
         for (uint32_t s = 1; s < weft__slots; s++) {
             struct weft_thread *o = weft__threads[s];
             if (!o || o == t || !o->alive) continue;
@@ -343,13 +362,12 @@ static void finish(struct weft_thread *t) {
             /* Nothing more is known of it: wherever it is, it has done its part when it is past its last item. */
             if (!unfinished(o)) continue;
             busy = 1;
-            gated |= w == 1;
         }
         if (!busy) return;
         struct __kernel_timespec ts = {0, 1000000};
         long r = weft__raw(SYS_futex, &progress, FUTEX_WAIT_PRIVATE, seen, &ts);
-        if (r == -110 && gated && ++quiet > 3000) {
-            check_stuck(seen);
+        if (r == -110 && ++quiet > 3000) {
+            check_stuck(seen, &stuck);
             quiet = 0;
         }
         if (r != -110) quiet = 0;
