@@ -246,9 +246,9 @@ def keep(trace, errors):
 STUCK = "exit 124"  # of weft record and weft replay
 
 
-def catch(command, trace, tries, limit):
+def catch(command, trace, tries, limit, steered=True):
     """Records until it fails. Gives how it ended and `N` or `N chaos`, N the number of runs; (None, N) if it did not."""
-    first = max(1, tries // 4)
+    first = max(1, tries // 4) if steered else tries
     for runs, before, chaos in ((first, 0, []), (tries - first, first, ["--chaos"])):
         if runs == 0:
             break
