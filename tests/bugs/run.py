@@ -4,7 +4,7 @@
 must be identical, or the last status is 1. The table goes to stdout and to BUILD/bugs/table.md.
 
 Each program is built with clang and with weft-cc, and its runs of all ways (WAYS below: add a line for another one) take
-turns. A run fails if it ends as the program's head says under SHOWS; any other end than status 0 is an error. It is
+turns, some at a time: natively, by `weft record`, and by `weft record --until-fail` (delays; with --chaos: random, pct). A run fails if it ends as the program's head says under SHOWS; any other end than status 0 is an error. It is
 stuck if for half a second all its threads sleep and none has used the processor, or if it takes --limit seconds; then it
 is killed. `low` marks a way that fails less than half as often as natively, where chance would give so few failures in
 less than one of twenty measurements.
@@ -14,6 +14,7 @@ recording replayed: it must be caught within TRIES runs, of which the last three
 too, the same is tried with a build that has the order of synchronisation only (-weft-plan=sync: what JaRec records), and
 the table says how many of its replays fail as the recording did, with the same output."""
 import argparse
+import glob
 import math
 import os
 import re
@@ -40,20 +41,18 @@ QUIET = 0.25  # seconds; a run that does nothing for twice that is stuck
 class Way:
     """A way to run a program: a column of the table."""
 
-    def __init__(self, name, build, command):
-        self.name, self.build, self.command = name, build, command
-
-    def records(self):
-        return self.command is not None
+    def __init__(self, name, build, record=None, until_fail=None):
+        self.name, self.build, self.record, self.until_fail = name, build, record, until_fail
 
 
 WAYS = [
-    Way("native", "native", None),
-    Way("recorded", "weft", [WEFT, "record"]),
-    Way("delays", "weft", ["env", "WEFT_OPTIONS=delays", WEFT, "record"]),  # as --until-fail does
-    Way("random", "weft", [WEFT, "record", "--chaos", "--strategy", "random"]),
-    Way("pct", "weft", [WEFT, "record", "--chaos", "--strategy", "pct"]),
+    Way("native", "native"),
+    Way("recorded", "weft", record=[WEFT, "record"]),
+    Way("delays", "weft", until_fail=[]),
+    Way("random", "weft", until_fail=["--chaos", "--strategy", "random"]),
+    Way("pct", "weft", until_fail=["--chaos", "--strategy", "pct"]),
 ]
+BATCH = 25  # runs of one way before the next has its turn; pct learns from the runs before
 
 
 class Wrong(Exception):
@@ -203,30 +202,74 @@ def say(text):
     print("bugs: " + text, file=sys.stderr, flush=True)
 
 
+def ended_so(bug, way, count, end, trace, errors):
+    """Counts a run. Whether it failed as it should."""
+    count.runs += 1
+    count.ends[end] = count.ends.get(end, 0) + 1
+    if end == "exit 0":
+        return False
+    if end not in bug.shows:
+        errors.append("%s, %s: ended with %s, which is not its failure; see %s.err" % (bug.name, way.name, end, trace))
+        keep(trace, errors)
+        return False
+    count.failed += 1
+    return True
+
+
+def replays(bug, count, trace, options, errors, play):
+    """Replays a recording that failed; play gives the number of identical ones and what was not."""
+    if count.replayed >= options.traces * options.replays:
+        return
+    count.replayed += options.replays
+    identical, problem = play()
+    count.identical += identical
+    if problem:
+        errors.append("%s: replay: %s" % (bug.name, problem))
+        keep(trace, errors)
+
+
 def one(bug, way, count, options, errors):
     """One run, and the replays if it failed."""
     trace = os.path.join(WORK, "trace-" + bug.name)
     shutil.rmtree(trace, ignore_errors=True)
     command = bug.command(way.build, options)
-    if way.records():
-        command = way.command + ["-o", trace, "--"] + command
-    end = run(command, way.records(), options.limit, trace)
-    count.runs += 1
-    count.ends[end] = count.ends.get(end, 0) + 1
-    if end == "exit 0":
-        return
-    if end not in bug.shows:
-        errors.append("%s, %s: ended with %s, which is not its failure; see %s.err" % (bug.name, way.name, end, trace))
-        keep(trace, errors)
-        return
-    count.failed += 1
-    if way.records() and count.replayed < options.traces * options.replays:
-        count.replayed += options.replays
-        identical, problem = replay(trace, "signal 9" if end == "stuck" else end, options.replays, options.limit)
-        count.identical += identical
-        if problem:
-            errors.append("%s: replay: %s" % (bug.name, problem))
-            keep(trace, errors)
+    if way.record:
+        command = way.record + ["-o", trace, "--"] + command
+    end = run(command, way.record is not None, options.limit, trace)
+    if ended_so(bug, way, count, end, trace, errors) and way.record:
+        want = "signal 9" if end == "stuck" else end
+        replays(bug, count, trace, options, errors, lambda: replay(trace, want, options.replays, options.limit))
+
+
+def times(trace, n, limit):
+    """Replays by weft replay --times: what the program wrote is compared by weft only."""
+    p = subprocess.run([WEFT, "replay", "--times", str(n), trace], stdin=subprocess.DEVNULL, capture_output=True, timeout=limit * n)
+    said = re.search(rb"(\d+) of \d+ identical", p.stderr)
+    same = int(said.group(1)) if said else 0
+    return same, "" if same == n else p.stderr.decode(errors="replace").strip()
+
+
+def batch(bug, way, runs, count, options, errors):
+    """So many runs by weft record --until-fail, and the replays of those that failed."""
+    trace = os.path.join(WORK, "trace-%s-%s" % (way.name, bug.name))
+    for old in glob.glob(trace + "*"):
+        if ".wrong" not in old:
+            shutil.rmtree(old, ignore_errors=True)
+    record = [WEFT, "record", "-o", trace, "--until-fail=%d" % runs, "--keep-going", "--idle", "0.5"] + way.until_fail
+    record += ["--timeout", "%g" % options.limit, "--"] + bug.command(way.build, options)
+    p = subprocess.run(record, stdin=subprocess.DEVNULL, capture_output=True)
+    said = p.stderr.decode(errors="replace")
+    with open(trace + ".err", "w", encoding="utf-8") as f:
+        f.write(said)
+    ends = re.findall(r"weft: run \d+ failed: (exit \d+|signal \d+|stuck)", said)
+    if not re.search(r"^weft: (none|%d) of %d runs? failed" % (len(ends), runs), said, re.M):
+        raise Wrong("%s: %s" % (" ".join(record), said))
+    for n, end in enumerate(ends):
+        name = trace if n == 0 else "%s-%d" % (trace, n + 1)
+        if ended_so(bug, way, count, end, name, errors):
+            replays(bug, count, name, options, errors, lambda: times(name, options.replays, options.limit))
+    for _ in range(runs - len(ends)):
+        ended_so(bug, way, count, "exit 0", trace, errors)
 
 
 def keep(trace, errors):
@@ -368,9 +411,14 @@ def main():
             for build in sorted({w.build for w in ways}):
                 bug.build(build)
             counts = {w.name: Count() for w in WAYS}
-            for _ in range(options.runs):
+            for done in range(0, options.runs, BATCH):
+                runs = min(BATCH, options.runs - done)
                 for way in ways:
-                    one(bug, way, counts[way.name], options, errors)
+                    if way.until_fail is not None:
+                        batch(bug, way, runs, counts[way.name], options, errors)
+                    else:
+                        for _ in range(runs):
+                            one(bug, way, counts[way.name], options, errors)
             rows.append((bug, counts))
             say("%s: %s" % (bug.name, ", ".join("%s %s" % (w.name, counts[w.name].ends) for w in ways)))
         result = table(rows, ways)
