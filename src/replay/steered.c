@@ -36,7 +36,9 @@ static uint64_t value_of(const struct weft_tree_thread *t) {
 static void add_barriers(struct given *g, const struct weft_tree_thread *t) {
     for (size_t i = 0; i < t->nbarriers; i++) {
         g->barriers = weft__grow(g->barriers, &g->barriers_cap, g->nbarriers + 1, sizeof *g->barriers);
-        g->barriers[g->nbarriers++] = t->barrier[i];
+        g->barriers[g->nbarriers] = t->barrier[i];
+        if (!t->ended) g->barriers[g->nbarriers].rounds = UINT64_MAX; /* the process ended first: it would have come again */
+        g->nbarriers++;
     }
 }
 

@@ -204,6 +204,9 @@ static void next_one(struct weft_thread *t, uint64_t site) {
     hand_over(t, choose_or_none(t), site);
 }
 
+/* It has no turns: it ends at once, when it was created. */
+static int is_removed(const struct weft_thread *c) { return c->number != WEFT_NO_NUMBER && weft__given_thread(c->number)->removed; }
+
 static int turn_over(const struct weft_thread *t, uint64_t site) {
     const struct weft_turn *n = &turns()[run.turn];
     uint64_t now = weft__trace_clock(t);
@@ -220,7 +223,7 @@ static int turn_over(const struct weft_thread *t, uint64_t site) {
 static void look(struct weft_thread *t, uint64_t site) {
     /* It may stand here for several turns: a position can come after several others. */
     while (by_turns()) {
-        if (!turn_over(t, site)) return;
+        if (!turn_over(t, site) || is_removed(t)) return;
         if (turns()[run.turn].thread == t->number) run.turn++;
         next_one(t, site);
     }
@@ -286,7 +289,7 @@ void weft__turns_born(struct weft_thread *c) {
 }
 void weft__turns_unborn(struct weft_thread *c) { c->steer = AWAY; }
 void weft__turns_child(struct weft_thread *t, struct weft_thread *c) {
-    if (weft__steering != WEFT_CHAOS_ALONE || weft__trace->next != WEFT_NEXT_CHILD) return;
+    if (!is_removed(c) && (weft__steering != WEFT_CHAOS_ALONE || weft__trace->next != WEFT_NEXT_CHILD)) return;
     t->has_baton = 0;
     hand_over(t, c, 0);
 }
@@ -297,8 +300,10 @@ void weft__turns_begin(struct weft_thread *t) {
     weft__baton_wait(t);
 }
 
-/* The last thing that it does with the baton; who waits for its end was released. */
+/* The last thing that it does with the baton; who waits for its end was released. After one that was removed its creator goes on, as if
+ * nothing had been. */
 void weft__turns_over(struct weft_thread *t) {
+    struct weft_thread *o = is_removed(t) ? weft__threads[t->parent] : NULL;
     count_ticks(t);
     t->steer = AWAY;
     for (uint32_t s = 1; s < weft__slots; s++) { /* robust mutexes that it leaves behind */
@@ -306,7 +311,7 @@ void weft__turns_over(struct weft_thread *t) {
         if (o && o->steer != AWAY && o->blocked.kind == WEFT_WAIT_MUTEX && ((const int *)o->blocked.object)[2] == t->tid) unblock(o);
     }
     if (by_turns() && turns()[run.turn].thread == t->number) run.turn++;
-    struct weft_thread *o = choose_or_none(t);
+    if (!can_run(o)) o = choose_or_none(t);
     if (o) weft__baton_pass(o);
 }
 
