@@ -84,6 +84,8 @@ uint32_t weft__tree_at(const struct weft_tree *t, uint32_t slot, uint64_t tick);
 
 /* ---- turns.c: the order of a trace for a steered run ---- */
 /* *out is new memory. Turns of threads that are removed may be left in: they are dropped. */
+size_t weft__turns_of(const struct weft_blocks *b, const struct weft_tree *tree, struct weft_turn **out);
+size_t weft__turns_join(struct weft_turn *turns, size_t n); /* consecutive ones of a thread become one; how many there are then */
 int weft__turns_make(struct weft_trace *t, const struct weft_tree *tree, struct weft_turn **out, size_t *n, struct weft_err *err) WEFT_MUST;
 
 /* ---- steered.c: a run that is recorded, with the inputs of a trace and an order of our own (weft_given in abi.h) ---- */

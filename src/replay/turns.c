@@ -6,38 +6,63 @@
 
 #include <stdlib.h>
 
+/* The thread that has the slot after k; UINT32_MAX: none. */
+static uint32_t next_in_slot(const struct weft_tree *tree, uint32_t k) {
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < tree->n; i++)
+        if (tree->list[i].slot == tree->list[k].slot && tree->list[i].from_tick > tree->list[k].from_tick &&
+            (best == UINT32_MAX || tree->list[i].from_tick < tree->list[best].from_tick))
+            best = i;
+    return best;
+}
+
+size_t weft__turns_join(struct weft_turn *turns, size_t n) {
+    size_t out = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (out && turns[out - 1].thread == turns[i].thread)
+            turns[out - 1] = turns[i];
+        else
+            turns[out++] = turns[i];
+    }
+    return out;
+}
+
+size_t weft__turns_of(const struct weft_blocks *b, const struct weft_tree *tree, struct weft_turn **out) {
+    struct weft_turn *list = NULL, *next = weft__alloc((tree->n + 1) * sizeof *next);
+    size_t n = 0, cap = 0;
+    /* First where each begins. A block may go on from a thread to the next one that has its slot. */
+    for (size_t i = 0; i < b->n; i++) {
+        const struct weft_block *o = &b->list[i];
+        uint64_t tick = o->from_tick, site = o->from_site;
+        for (uint32_t k = weft__tree_at(tree, o->slot, tick); k != UINT32_MAX; k = next_in_slot(tree, k)) {
+            if (tree->list[k].from_tick > o->to_tick) break;
+            if (tree->list[k].from_tick > tick) tick = tree->list[k].from_tick, site = 0;
+            list = weft__grow(list, &cap, n + 1, sizeof *list);
+            list[n++] = (struct weft_turn){.thread = k, .tick = tick, .site = site};
+        }
+    }
+    for (size_t k = 0; k < tree->n; k++) {
+        const struct weft_tree_thread *x = &tree->list[k];
+        next[k] = (struct weft_turn){.thread = (uint32_t)k, .tick = UINT64_MAX};
+        if (!x->ended) next[k] = (struct weft_turn){.thread = (uint32_t)k, .done = x->to_done, .tick = x->to_tick, .site = x->to_site};
+    }
+    for (size_t i = n; i-- > 0;) {
+        struct weft_turn begin = list[i];
+        list[i] = next[begin.thread];
+        next[begin.thread] = begin;
+    }
+    free(next);
+    *out = list;
+    return weft__turns_join(list, n);
+}
+
 int weft__turns_make(struct weft_trace *t, const struct weft_tree *tree, struct weft_turn **out, size_t *n, struct weft_err *err) {
     struct weft_blocks b;
     *out = NULL;
     *n = 0;
     int r = weft__blocks_make(t, &b, NULL, NULL, err);
     if (r < 0) return r;
-    struct weft_turn *list = weft__alloc((b.n + 1) * sizeof *list);
-    uint64_t *later = weft__alloc((tree->n + 1) * sizeof *later); /* of each thread: its next block, + 1 */
-    uint32_t *thread = weft__alloc((b.n + 1) * sizeof *thread);
-    for (size_t i = b.n; i-- > 0;) {
-        uint32_t k = thread[i] = weft__tree_at(tree, b.list[i].slot, b.list[i].from_tick);
-        if (k == UINT32_MAX) continue;
-        const struct weft_tree_thread *x = &tree->list[k];
-        uint64_t next = later[k];
-        list[i] = (struct weft_turn){.thread = k, .tick = UINT64_MAX};
-        if (next) {
-            list[i].tick = b.list[next - 1].from_tick;
-            list[i].site = b.list[next - 1].from_site;
-        } else if (!x->ended)
-            list[i] = (struct weft_turn){.thread = k, .done = x->to_done, .tick = x->to_tick, .site = x->to_site};
-        later[k] = i + 1;
-    }
-    for (size_t i = 0; i < b.n; i++) {
-        if (thread[i] == UINT32_MAX) continue;
-        if (*n && list[*n - 1].thread == thread[i])
-            list[*n - 1] = list[i];
-        else
-            list[(*n)++] = list[i];
-    }
-    *out = list;
-    free(later);
-    free(thread);
+    *n = weft__turns_of(&b, tree, out);
     weft__blocks_fini(&b);
     return 0;
 }
