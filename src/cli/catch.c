@@ -74,8 +74,7 @@ static uint64_t now_us(void) {
 
 /* ---- the runner ---- */
 
-/* What the command says about the output: it is its standard input. 0: that the run failed. */
-static int ask(const char *command, int out, int err) {
+int weft__fail_if(const char *command, int out, int err) {
     int both = memfd_create("weft-output", MFD_CLOEXEC), status;
     char buf[65536];
     for (int k = 0; k < 2; k++) {
@@ -148,7 +147,7 @@ static void judge(struct loop *l, struct job *j, struct report *p) {
     p->events = r->control.control->events;
     bool failed = r->stuck || r->kind != WEFT_END_EXIT || r->code != 0 || *r->message;
     if (!failed && l->c->fail_if) {
-        int s = ask(l->c->fail_if, j->out, j->err);
+        int s = weft__fail_if(l->c->fail_if, j->out, j->err);
         /* From the terminal: the command had it too. */
         if (sigpending(&pending) == 0)
             for (size_t i = 0; i < ENDS; i++)

@@ -15,6 +15,7 @@
 #define WEFT_COMMANDS(X)                                                                                               \
     X(record, "[OPTION...] [--] PROGRAM [ARG...]", "run a program and record what it does")                            \
     X(replay, "[OPTION...] [TRACE]", "run it again, exactly as it was recorded")                                       \
+    X(simplify, "[OPTION...] [TRACE]", "make a smaller run that fails in the same way")                                 \
     X(debug, "[OPTION...] [TRACE] [-- GDB-ARG...]", "look at the recorded run with gdb")                                  \
     X(info, "[--json] [TRACE]", "tell what a trace is about")                                                          \
     X(dump, "[--vectors | --perfetto] [TRACE]", "print threads, edges and inputs of a trace")                          \
@@ -33,6 +34,10 @@ WEFT_COMMANDS(WEFT_X)
 int weft__usage(const char *command, const char *fmt, ...) WEFT_PRINTF(2, 3);
 /* True if the only argument asks for help; then it was given. */
 bool weft__asks_help(int argc, char **argv);
+/* "30", "0.5", "90s", "10m", "2h", in microseconds; 0: none of these. */
+uint64_t weft__time_of(const char *s);
+/* From 1 to most; 0: it is not. */
+uint64_t weft__number_of(const char *s, uint64_t most);
 int weft__fail(const struct weft_err *err); /* prints it; WEFT_FAILED */
 int weft__flush(int status);                /* stdout, with its errors; status if it worked */
 
@@ -113,6 +118,10 @@ struct weft_catch {
 };
 /* Runs r's program, which was initialised. dir: of the first trace that is kept; NULL: in the store. The exit status. */
 int weft__catch(const struct weft_catch *c, struct weft_run *r, const char *dir);
+
+/* What the command of the shell says about the output, which is its standard input: its status; 0: that the run failed. -1: it cannot
+ * be run, or was killed. */
+int weft__fail_if(const char *command, int out, int err);
 
 /* ---- stuck.c ---- */
 /* Prints what the threads of the process, which replays t, wait for; it stands where it was stuck. */

@@ -23,24 +23,6 @@ static uint64_t size_of(const char *s) {
     return n << shift < MAX_SIZE_LEAST ? 0 : n << shift;
 }
 
-/* "30", "0.5", "90s", "10m", "2h", in microseconds; 0: none of these. */
-static uint64_t time_of(const char *s) {
-    char *end;
-    double n = strtod(s, &end);
-    double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
-    if (*end == 's' || *end == 'm' || *end == 'h') end++;
-    if (end == s || *end || *s == '-' || !(n * unit >= 0.001) || n * unit > 1e9) return 0;
-    return (uint64_t)(n * unit * 1e6);
-}
-
-/* From 1 to most; 0: it is not. */
-static uint64_t number_of(const char *s, uint64_t most) {
-    char *end;
-    errno = 0;
-    uint64_t n = strtoull(s, &end, 10);
-    return end == s || *end || *s == '-' || errno || n > most ? 0 : n;
-}
-
 static int record_once(struct weft_run *r, const char *dir_option) {
     struct weft_err err;
     r->latest = !dir_option;
@@ -100,31 +82,31 @@ int weft__cmd_record(int argc, char **argv) {
             break;
         case O_BY_REFERENCE: run.by_reference = true; break;
         case O_TIMEOUT:
-            if (!(run.watch.all_us = time_of(optarg)))
+            if (!(run.watch.all_us = weft__time_of(optarg)))
                 return weft__usage("record", "--timeout wants a time, as in 0.5, 30 or 10m, not '%s'", optarg);
             break;
         case O_IDLE:
-            run.watch.idle_us = time_of(optarg);
+            run.watch.idle_us = weft__time_of(optarg);
             if (!run.watch.idle_us && strcmp(optarg, "0") != 0)
                 return weft__usage("record", "--idle wants a time, as in 0.5, 30 or 10m, or 0, not '%s'", optarg);
             break;
         case O_UNTIL_FAIL:
             run.catching = true;
-            if (optarg && !(catch.tries = number_of(optarg, UINT64_MAX)))
+            if (optarg && !(catch.tries = weft__number_of(optarg, UINT64_MAX)))
                 return weft__usage("record", "--until-fail wants a number of runs from 1 on, not '%s'", optarg);
             break;
         case O_FOR:
-            if (!(catch.time_us = time_of(optarg)))
+            if (!(catch.time_us = weft__time_of(optarg)))
                 return weft__usage("record", "--for wants a time, as in 30, 10m or 2h, not '%s'", optarg);
             break;
         case O_JOBS:
-            if (!(catch.jobs = number_of(optarg, WEFT_JOBS_MAX)))
+            if (!(catch.jobs = weft__number_of(optarg, WEFT_JOBS_MAX)))
                 return weft__usage("record", "--jobs wants a number from 1 to %d, not '%s'", WEFT_JOBS_MAX, optarg);
             break;
         case O_FAIL_IF: catch.fail_if = optarg; break;
         case O_KEEP_GOING:
             catch.failures = UINT64_MAX;
-            if (optarg && !(catch.failures = number_of(optarg, UINT64_MAX)))
+            if (optarg && !(catch.failures = weft__number_of(optarg, UINT64_MAX)))
                 return weft__usage("record", "--keep-going wants a number of failures from 1 on, not '%s'", optarg);
             break;
         case O_CHAOS: {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct command {
@@ -41,6 +42,13 @@ static const struct {
      "\n"
      "  --times N            replay it N times, and say how many were identical\n"
      "  --write-files DIR    write the files that the program wrote, below DIR; otherwise they are compared only\n"},
+    {"simplify",
+     "\n"
+     "  -o DIR             the folder to make for the smaller trace; TRACE-simple otherwise\n"
+     "  --budget TIME      stop after so long (30, 10m, 2h) with what there is: 10 minutes otherwise\n"
+     "  --jobs N           N candidates at a time: one per processor otherwise; the result is the same\n"
+     "  --fail-if CMD      it failed if CMD, which gets its output on standard input, ends with status 0\n"
+     "  --repeat FILE:LINE iterations of the loop there may be left out as well; may be given more than once\n"},
     {"debug",
      "\n"
      "  --at-failure   run to where the recorded run failed, and stop there\n"
@@ -108,6 +116,22 @@ bool weft__asks_help(int argc, char **argv) {
     printf("%s\n", c->text);
     print_options(c);
     return true;
+}
+
+uint64_t weft__time_of(const char *s) {
+    char *end;
+    double n = strtod(s, &end);
+    double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
+    if (*end == 's' || *end == 'm' || *end == 'h') end++;
+    if (end == s || *end || *s == '-' || !(n * unit >= 0.001) || n * unit > 1e9) return 0;
+    return (uint64_t)(n * unit * 1e6);
+}
+
+uint64_t weft__number_of(const char *s, uint64_t most) {
+    char *end;
+    errno = 0;
+    uint64_t n = strtoull(s, &end, 10);
+    return end == s || *end || *s == '-' || errno || n > most ? 0 : n;
 }
 
 int weft__fail(const struct weft_err *err) {

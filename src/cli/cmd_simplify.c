@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* weft simplify: from a failing trace to a smaller one that fails in the same way (src/simplify). The result is in its folder from the
+ * first steered run on, and is replaced as the search goes on; beside it is the folder DIR.work, from which a search that was stopped
+ * goes on. */
+#include "cli/cli.h"
+#include "simplify/simplify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUDGET_US 600000000ull
+#define SHOW_US 200000
+
+struct simplify {
+    struct weft_trial trial; /* first: the pool's context is this too */
+    struct weft_search search;
+    struct weft_pool pool;
+    struct weft_result result;
+    struct weft_state *trace, *first;
+    const char *fail_if;
+    const char **repeat; /* FILE:LINE */
+    size_t nrepeats;
+    struct weft_symbols *symbols;
+    char *dir;
+    bool tty, shown;
+    uint64_t begun_us, shown_us, published;
+    int error; /* of publishing */
+    struct weft_err err;
+};
+
+/* ---- what it asks ---- */
+
+static bool command_says(void *ctx, const char *out, const char *errors) {
+    const struct simplify *x = ctx;
+    int o = open(out, O_RDONLY | O_CLOEXEC), e = open(errors, O_RDONLY | O_CLOEXEC);
+    int status = weft__fail_if(x->fail_if, o, e);
+    if (o >= 0) close(o);
+    if (e >= 0) close(e);
+    return status == 0;
+}
+
+/* "a.c:12" says "/src/lib/a.c:12", and "lib/a.c:12". */
+static bool says(const char *wanted, const char *place) {
+    size_t n = strlen(wanted), m = strlen(place);
+    return n <= m && strcmp(place + m - n, wanted) == 0 && (n == m || place[m - n - 1] == '/' || *wanted == '/');
+}
+
+static bool repeats(void *ctx, uint64_t site) {
+    struct simplify *x = ctx;
+    if (!x->nrepeats) return true;
+    const char *place = weft__symbols_line(x->symbols, site);
+    for (size_t i = 0; i < x->nrepeats; i++)
+        if (says(x->repeat[i], place)) return true;
+    return true; /* all loops whose iterations are in the trace are */
+}
+
+/* ---- what it tells ---- */
+
+static void wipe(struct simplify *x) {
+    if (x->shown) fprintf(stderr, "\r\033[K");
+    x->shown = false;
+}
+
+static void show(struct simplify *x) {
+    const struct weft_size *z = &x->search.now->size;
+    struct weft_answers a = {0};
+    char e[WEFT_NUMBUF];
+    if (!x->tty || weft__now_us() - x->shown_us < SHOW_US) return;
+    x->shown_us = weft__now_us();
+    for (int t = 0; t < WEFT_TECHNIQUES; t++) {
+        a.failed += x->search.effort[t].answers.failed;
+        a.passed += x->search.effort[t].answers.passed;
+        a.unresolved += x->search.effort[t].answers.unresolved;
+    }
+    fprintf(stderr, "\r\033[Kweft: round %llu, %s: %llu runs (%llu/%llu/%llu), %llu threads, %llu iterations, %s events, %llu+%llu switches left",
+            (unsigned long long)x->search.round, weft__technique_name[x->search.technique], (unsigned long long)x->pool.runs,
+            (unsigned long long)a.failed, (unsigned long long)a.passed, (unsigned long long)a.unresolved, (unsigned long long)z->threads,
+            (unsigned long long)z->iterations, weft__commas(e, z->events), (unsigned long long)z->preemptive,
+            (unsigned long long)(z->switches - z->preemptive));
+    x->shown = true;
+}
+
+static void on_tick(void *ctx) { show(ctx); }
+
+static void publish(struct simplify *x, struct weft_strbuf *text) {
+    struct weft_strbuf json = {0}, own = {0};
+    x->result.search = &x->search;
+    x->result.runs = x->pool.runs;
+    x->result.time_us = weft__now_us() - x->begun_us;
+    weft__result_json(&x->result, &json);
+    if (!text) weft__result_text(&x->result, text = &own);
+    int r = weft__result_publish(x->dir, x->search.now, &json, text, &x->err);
+    if (r < 0 && !x->error) x->error = r;
+    x->published = x->search.now->id;
+    weft__strbuf_fini(&json);
+    weft__strbuf_fini(&own);
+}
+
+static void on_progress(struct weft_search *s) {
+    struct simplify *x = s->user;
+    static int technique = -1;
+    show(x);
+    if (technique == (int)s->technique || x->published == s->now->id) return;
+    technique = (int)s->technique;
+    publish(x, NULL);
+}
+
+/* ---- what it is asked for ---- */
+
+/* Whether this trace can be simplified at all. */
+static int usable(struct weft_trace *t, const char *fail_if, struct weft_err *err) {
+    if (t->recording) return weft__err(err, EBUSY, "%s: is still being recorded", t->dir);
+    if (weft__trace_is_part(t->dir)) return weft__err(err, EINVAL, "%s: is a process of another trace's", t->dir);
+    if (!t->has_end) return weft__err(err, EINVAL, "%s: the recording was cut short: how the run failed is not known", t->dir);
+    if (weft__trace_parts(t->dir))
+        return weft__err(err, EOPNOTSUPP, "%s: has several processes: only runs of one process can be simplified", t->dir);
+    if (t->end.kind == WEFT_END_EXIT && t->end.code == 0 && !fail_if)
+        return weft__err(err, EINVAL, "%s: this run did not fail: it ended with status 0 (--fail-if says what else is a failure)", t->dir);
+    return weft__program_unchanged(t, err);
+}
+
+/* The folder for the result: new, or one of ours. */
+static int result_dir(const char *option, const char *trace, char **out, struct weft_err *err) {
+    struct weft_strbuf b = {0}, own = {0};
+    struct stat st;
+    if (option)
+        weft__strbuf_puts(&b, option);
+    else {
+        char *real = realpath(trace, NULL);
+        if (!real) return weft__err(err, errno, "%s: %s", trace, strerror(errno));
+        weft__strbuf_printf(&b, "%s-simple", real);
+        free(real);
+    }
+    while (b.len > 1 && b.s[b.len - 1] == '/') b.s[--b.len] = 0;
+    weft__strbuf_printf(&own, "%s/simplified", b.s);
+    int r = 0;
+    if (lstat(b.s, &st) == 0 && access(own.s, F_OK) < 0 && (!S_ISDIR(st.st_mode) || rmdir(b.s) < 0))
+        r = weft__err(err, EEXIST, "%s: exists already", b.s);
+    weft__strbuf_fini(&own);
+    if (r < 0)
+        weft__strbuf_fini(&b);
+    else
+        *out = b.s;
+    return r;
+}
+
+static uint64_t what_is_asked(const struct simplify *x, const struct weft_trace *t) {
+    uint64_t h = weft_hash_more(t->header.hash, &t->end.hash, sizeof t->end.hash);
+    if (x->fail_if) h = weft_hash_more(h, x->fail_if, strlen(x->fail_if));
+    for (size_t i = 0; i < x->nrepeats; i++) h = weft_hash_more(h, x->repeat[i], strlen(x->repeat[i]));
+    return weft_hash(&h, sizeof h);
+}
+
+/* From the first steered run to the end; the exit status. */
+static int search(struct simplify *x) {
+    struct weft_strbuf first = {0}, order = {0}, text = {0};
+    struct weft_err *err = &x->err;
+    char *why = NULL;
+    int status = WEFT_FAILED;
+    weft__strbuf_printf(&first, "%s/first", x->pool.work);
+    weft__strbuf_printf(&order, "%s/order", x->pool.work);
+    int r = weft__trial_first(&x->trial, x->trace, first.s, &x->first, &why, err);
+    if (r == 1) {
+        weft__warn("%s: cannot be simplified: when its threads take turns as they did, %s", x->trace->dir, why);
+        status = 1;
+        goto out;
+    }
+    if (r < 0) {
+        weft__fail(err);
+        goto out;
+    }
+    if (x->trial.any_order) weft__warn("it fails in every non-preemptive order tried: what is left out is judged by the failure alone");
+    x->symbols = weft__symbols_new(x->first->t);
+    struct weft_trace *t;
+    if ((r = weft__trace_open(first.s, &t, err)) < 0 || (r = weft__state_new(t, x->first->id, &x->search.now, err)) < 0) {
+        weft__fail(err);
+        goto out;
+    }
+    x->search.now->alone = x->first->alone;
+    x->result = (struct weft_result){.origin = x->trace->dir, .before = &x->trace->size, .first = x->first, .any_order = x->trial.any_order};
+    publish(x, NULL);
+    if (x->error == 0) r = weft__search(&x->search, err);
+    if (x->error < 0) r = x->error;
+    wipe(x);
+    x->result.whole = r == 0;
+    struct weft_state *passing = weft__trial_order(&x->trial, x->search.now, order.s);
+    x->result.order = passing;
+    weft__result_text(&x->result, &text);
+    publish(x, &text);
+    weft__state_free(passing);
+    if (r < 0 && r != -EINTR && r != -ETIME) {
+        weft__fail(err);
+        goto out;
+    }
+    if (x->error < 0) {
+        weft__fail(&x->err);
+        goto out;
+    }
+    fputs(text.s, stdout);
+    if (r == -EINTR || r == -ETIME)
+        weft__warn("%s: %s is what there is so far; the same command goes on from here", r == -EINTR ? "stopped" : "the time is over", x->dir);
+    else
+        weft__warn("%s: see weft report %s", x->dir, x->dir);
+    status = weft__flush(0);
+out:
+    free(why);
+    weft__strbuf_fini(&first);
+    weft__strbuf_fini(&order);
+    weft__strbuf_fini(&text);
+    x->result.whole &= status == 0;
+    return status;
+}
+
+enum { O_BUDGET = 256, O_JOBS, O_FAIL_IF, O_REPEAT };
+
+int weft__cmd_simplify(int argc, char **argv) {
+    static const struct option options[] = {{"output", required_argument, NULL, 'o'},        {"budget", required_argument, NULL, O_BUDGET},
+                                            {"jobs", required_argument, NULL, O_JOBS},       {"fail-if", required_argument, NULL, O_FAIL_IF},
+                                            {"repeat", required_argument, NULL, O_REPEAT},   {0}};
+    struct simplify x = {.tty = isatty(2), .begun_us = weft__now_us()};
+    struct weft_strbuf work = {0};
+    struct weft_trace *t = NULL;
+    const char *out = NULL;
+    uint64_t budget = BUDGET_US, jobs = 0;
+    size_t cap = 0;
+    char *name = NULL;
+    int status = WEFT_FAILED;
+    if (weft__asks_help(argc, argv)) return 0;
+    opterr = 0;
+    for (int o; (o = getopt_long(argc, argv, ":o:", options, NULL)) != -1;) {
+        switch (o) {
+        case 'o': out = optarg; break;
+        case O_BUDGET:
+            if (!(budget = weft__time_of(optarg))) return weft__usage("simplify", "--budget wants a time, as in 30, 10m or 2h, not '%s'", optarg);
+            break;
+        case O_JOBS:
+            if (!(jobs = weft__number_of(optarg, WEFT_JOBS_MAX)))
+                return weft__usage("simplify", "--jobs wants a number from 1 to %d, not '%s'", WEFT_JOBS_MAX, optarg);
+            break;
+        case O_FAIL_IF: x.fail_if = optarg; break;
+        case O_REPEAT:
+            if (!strrchr(optarg, ':')) return weft__usage("simplify", "--repeat wants FILE:LINE, not '%s'", optarg);
+            x.repeat = weft__grow(x.repeat, &cap, x.nrepeats + 1, sizeof *x.repeat);
+            x.repeat[x.nrepeats++] = optarg;
+            break;
+        case ':': return weft__usage("simplify", "%s needs a value", argv[optind - 1]);
+        default: return weft__usage("simplify", "there is no option %s", argv[optind - 1]);
+        }
+    }
+    if (argc - optind > 1) return weft__usage("simplify", "one trace at a time");
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (!jobs) jobs = cores > 0 ? (uint64_t)cores : 1;
+    if (weft__store_find(argv[optind], &name, &x.err) < 0 || weft__trace_open(name, &t, &x.err) < 0 || usable(t, x.fail_if, &x.err) < 0 ||
+        result_dir(out, name, &x.dir, &x.err) < 0) {
+        weft__fail(&x.err);
+        weft__trace_close(t);
+        goto out;
+    }
+    uint64_t what = what_is_asked(&x, t);
+    if (weft__state_new(t, what, &x.trace, &x.err) < 0) {
+        weft__fail(&x.err);
+        goto out;
+    }
+    weft__strbuf_printf(&work, "%s.work", x.dir);
+    if (x.fail_if) x.trial.fails = command_says;
+    x.trial.ctx = &x;
+    x.pool = (struct weft_pool){.one = weft__trial_one, .open = weft__trial_open, .tick = on_tick, .ctx = &x, .work = work.s, .jobs = (unsigned)jobs,
+                                .until_us = x.begun_us + budget};
+    x.search = (struct weft_search){.judge = &x.pool.judge, .repeats = repeats, .ctx = &x, .clock = weft__now_us, .progress = on_progress, .user = &x};
+    if (weft__pool_open(&x.pool, what, &x.err) < 0)
+        weft__fail(&x.err);
+    else
+        status = search(&x);
+    weft__state_free(x.first);
+    weft__state_free(x.search.now);
+    weft__pool_close(&x.pool, x.result.whole || status == 1);
+    if (x.pool.stopped) status = weft__status_repeat(WEFT_END_SIGNAL, (uint32_t)x.pool.stopped);
+out:
+    weft__symbols_free(x.symbols);
+    weft__state_free(x.trace);
+    weft__strbuf_fini(&work);
+    free(x.repeat);
+    free(x.dir);
+    free(name);
+    return status;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One candidate: does it show the same bug? (LEAN, definition 2.) It has to fail in the same way when its threads take their turns, and
+ * to pass in one order without preemptions: so it is the order that makes it fail, and what was left out did not break the program.
+ * Such an order has to come by the failing place and to end normally. Three are tried, that which passed last first. The failing place
+ * counts only if the whole program comes there in a run that passes: it may be what the program does when a check has failed.
+ *
+ * If the trace itself passes in none of them (all its threads race in any order, or it is no bug of the order at all), only the
+ * failure counts. */
+#include "simplify/simplify.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OUTPUT_MAX (16u << 20)
+#define TIMEOUT_US 10000000ull
+
+/* The last bytes of a file; new memory. */
+static char *tail_of(const char *path, size_t *n) {
+    struct weft_err err;
+    char *all = NULL;
+    *n = 0;
+    if (weft__file_read(path, OUTPUT_MAX, &all, n, &err) < 0) return weft__strdup("");
+    return all;
+}
+
+static void remove_run(const char *dir) {
+    static const char *const suffix[] = {".out", ".err"};
+    weft__folder_remove(dir);
+    for (size_t i = 0; i < 2; i++) {
+        struct weft_strbuf path = {0};
+        weft__strbuf_printf(&path, "%s%s", dir, suffix[i]);
+        unlink(path.s);
+        weft__strbuf_fini(&path);
+    }
+}
+
+/* Its failure; *by_command: what --fail-if says. */
+static void look_at(const struct weft_trial *trial, const char *dir, const struct weft_ending *e, struct weft_failure *f, bool *by_command) {
+    struct weft_strbuf out = {0}, errors = {0};
+    size_t n;
+    weft__strbuf_printf(&out, "%s.out", dir);
+    weft__strbuf_printf(&errors, "%s.err", dir);
+    char *text = tail_of(errors.s, &n);
+    weft__failure_of(e, text, n, f);
+    *by_command = trial->fails && trial->fails(trial->ctx, out.s, errors.s);
+    free(text);
+    weft__strbuf_fini(&out);
+    weft__strbuf_fini(&errors);
+}
+
+/* Ticks are not time, but a thread that waits in a loop uses them up. */
+static uint64_t bound_of(const struct weft_state *s) { return 4 * s->size.ticks + 1000000; }
+
+static struct weft_steered steer(const struct weft_trial *trial, const struct weft_candidate *c, enum weft_chaos how, enum weft_next next) {
+    return (struct weft_steered){.from = c->from->t, .tree = &c->tree, .turns = c->turns, .nturns = c->nturns, .how = how, .next = next,
+                                 .bound = bound_of(c->from), .watch = how == WEFT_CHAOS_ALONE ? trial->failure.last_site : 0,
+                                 .timeout_us = trial->timeout_us};
+}
+
+/* The recording stays. */
+static int alone(const struct weft_trial *trial, const struct weft_candidate *c, enum weft_next next, const char *dir, enum weft_verdict *out,
+                 bool *watched, struct weft_err *err) {
+    struct weft_steered s = steer(trial, c, WEFT_CHAOS_ALONE, next);
+    struct weft_ending e;
+    struct weft_failure f;
+    bool by_command;
+    int r = weft__steered_run(&s, dir, &e, err);
+    if (r < 0) return r;
+    *out = WEFT_UNRESOLVED;
+    if (e.outcome != WEFT_OUT_ENDED) return 0;
+    look_at(trial, dir, &e, &f, &by_command);
+    *watched = e.watched > 0;
+    bool good = e.kind == WEFT_END_EXIT && e.code == 0 && !by_command;
+    *out = good ? WEFT_PASSES : WEFT_FAILS;
+    return 0;
+}
+
+/* Whether one of the orders passes; `next` is tried first, and becomes the one. *elsewhere: one would, but does not come by the failing
+ * place; then *next is that, if none passes. */
+static int any_alone(const struct weft_trial *trial, const struct weft_candidate *c, const char *dir, uint32_t *next, bool *passes, bool *elsewhere,
+                     struct weft_err *err) {
+    struct weft_strbuf path = {0};
+    enum weft_next order[] = {*next, WEFT_NEXT_CHILD, WEFT_NEXT_PARENT, WEFT_NEXT_TURNS};
+    int r = 0;
+    weft__strbuf_printf(&path, "%s.alone", dir);
+    *passes = *elsewhere = false;
+    for (size_t i = 0; i < sizeof order / sizeof *order && r == 0 && !*passes; i++) {
+        enum weft_verdict v = WEFT_UNRESOLVED;
+        bool watched = false;
+        if (i && order[i] == order[0]) continue;
+        r = alone(trial, c, order[i], path.s, &v, &watched, err);
+        remove_run(path.s);
+        if (r < 0 || v != WEFT_PASSES) continue;
+        *passes = watched || !trial->failure.last_site;
+        if (*passes || !*elsewhere) *next = order[i];
+        *elsewhere = true;
+    }
+    weft__strbuf_fini(&path);
+    return r;
+}
+
+static int open_state(const char *dir, uint64_t key, struct weft_state **out, struct weft_err *err) {
+    struct weft_trace *t;
+    int r = weft__trace_open(dir, &t, err);
+    return r < 0 ? r : weft__state_new(t, key, out, err);
+}
+
+int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, struct weft_judged *out, struct weft_err *err) {
+    const struct weft_trial *trial = ctx;
+    struct weft_steered s = steer(trial, c, WEFT_CHAOS_TURNS, WEFT_NEXT_TURNS);
+    struct weft_ending e;
+    struct weft_failure f;
+    struct weft_state *state;
+    bool by_command, passes = true, elsewhere;
+    *out = (struct weft_judged){.verdict = WEFT_UNRESOLVED, .alone = c->from->alone};
+    int r = weft__steered_run(&s, dir, &e, err);
+    if (r < 0) return r;
+    out->forget = e.outcome == WEFT_OUT_RUNNING;
+    if (e.outcome != WEFT_OUT_ENDED) return 0;
+    look_at(trial, dir, &e, &f, &by_command);
+    out->verdict = WEFT_PASSES;
+    if (trial->fails ? !by_command || f.kind != trial->failure.kind || f.code != trial->failure.code : !weft__failure_same(&f, &trial->failure)) return 0;
+    if (!trial->any_order && (r = any_alone(trial, c, dir, &out->alone, &passes, &elsewhere, err)) < 0) return r;
+    if (!passes) return 0;
+    if ((r = open_state(dir, 0, &state, err)) < 0) return r;
+    out->verdict = WEFT_FAILS;
+    out->size = state->size;
+    weft__state_free(state);
+    return 0;
+}
+
+int weft__trial_open(void *ctx, const char *dir, const struct weft_judged *j, struct weft_state **out, struct weft_err *err) {
+    (void)ctx;
+    int r = open_state(dir, j->key, out, err);
+    if (r == 0) (*out)->alone = (enum weft_next)j->alone;
+    return r;
+}
+
+/* The trace's own fatal signal: where it was raised; 0: not known, or it was sent. */
+static int crash_of(struct weft_trace *t, uint64_t *ip, struct weft_err *err) {
+    struct weft_cursor c;
+    struct weft_item i;
+    int r;
+    *ip = 0;
+    weft__cursor_open(&c, t, 0);
+    c.skim = true;
+    while ((r = weft__cursor_next(&c, &i, err)) > 0) {
+        struct weft_crash_item crash;
+        if (i.kind != WEFT_ITEM_CRASH || i.size < sizeof crash || i.op != t->end.code) continue;
+        memcpy(&crash, i.data, sizeof crash);
+        *ip = crash.code > 0 ? crash.ip : 0;
+    }
+    weft__cursor_close(&c);
+    return r;
+}
+
+static char *differs(const struct weft_trial *trial, const struct weft_state *trace, uint64_t ip, const struct weft_ending *e, bool by_command) {
+    static const char *const what[] = {"did not come to an end", "", "", "", "was refused", "needs an input that the trace does not have", "goes on for too long"};
+    struct weft_strbuf b = {0};
+    const struct weft_trace_end *end = &trace->t->end;
+    if (e->outcome != WEFT_OUT_ENDED) {
+        weft__strbuf_printf(&b, "it %s", e->outcome < sizeof what / sizeof *what ? what[e->outcome] : what[0]);
+        if (*e->message) weft__strbuf_printf(&b, ": %s", e->message);
+    } else if (e->kind != end->kind || e->code != end->code || (ip && e->ip && e->ip != ip)) {
+        struct weft_failure f = {.kind = end->kind, .code = end->code, .crash = ip != 0, .ip = ip};
+        weft__strbuf_puts(&b, "it ended with ");
+        weft__failure_text(&trial->failure, &b);
+        weft__strbuf_puts(&b, ", not with ");
+        weft__failure_text(&f, &b);
+    } else if (trial->fails && !by_command)
+        weft__strbuf_puts(&b, "--fail-if says that it did not fail");
+    return b.s;
+}
+
+int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, const char *dir, struct weft_state **out, char **why,
+                      struct weft_err *err) {
+    struct weft_candidate c;
+    struct weft_ending e;
+    struct weft_failure f;
+    bool by_command = false, passes = false, elsewhere = false;
+    uint32_t next = WEFT_NEXT_CHILD;
+    uint64_t ip, begun = weft__now_us();
+    int r = crash_of(trace->t, &ip, err);
+    if (r < 0) return r;
+    weft__candidate_init(&c, trace);
+    weft__candidate_close(&c);
+    struct weft_steered s = steer(trial, &c, WEFT_CHAOS_TURNS, WEFT_NEXT_TURNS);
+    s.timeout_us = 0;
+    remove_run(dir);
+    r = weft__steered_run(&s, dir, &e, err);
+    if (r == 0) {
+        look_at(trial, dir, &e, &f, &by_command);
+        trial->failure = f;
+        *why = differs(trial, trace, ip, &e, by_command);
+        r = *why ? 1 : open_state(dir, trace->id, out, err);
+    }
+    weft__candidate_fini(&c);
+    if (r != 0) {
+        remove_run(dir);
+        return r;
+    }
+    trial->timeout_us = TIMEOUT_US + 20 * (weft__now_us() - begun);
+    weft__candidate_init(&c, *out);
+    weft__candidate_close(&c);
+    r = any_alone(trial, &c, dir, &next, &passes, &elsewhere, err);
+    if (!passes && elsewhere) trial->failure.last_site = 0; /* what comes after a check that failed, say */
+    trial->any_order = !passes && !elsewhere;
+    (*out)->alone = (enum weft_next)next;
+    weft__candidate_fini(&c);
+    if (r < 0) weft__state_free(*out);
+    return r;
+}
+
+struct weft_state *weft__trial_order(const struct weft_trial *trial, const struct weft_state *s, const char *dir) {
+    struct weft_candidate c;
+    struct weft_state *out = NULL;
+    struct weft_err err;
+    enum weft_verdict v = WEFT_UNRESOLVED;
+    bool watched;
+    if (trial->any_order) return NULL;
+    weft__candidate_init(&c, s);
+    weft__candidate_close(&c);
+    remove_run(dir);
+    if (alone(trial, &c, s->alone, dir, &v, &watched, &err) == 0 && v == WEFT_PASSES && open_state(dir, 0, &out, &err) < 0) out = NULL;
+    weft__candidate_fini(&c);
+    return out;
+}

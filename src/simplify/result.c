@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What came out: the recording in a folder as any other trace has, and in it two files more: `simplified`, JSON, and `simplified.txt`,
+ * for people. The folder is replaced in one step, so there is a valid trace in it at any time.
+ *
+ * Threads and loops are known by source lines: what a thread is called after is where it first accesses memory. */
+#include "simplify/simplify.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- what was removed ---- */
+
+struct group {
+    char *name;
+    uint64_t before, after;
+};
+struct groups {
+    struct group *list;
+    size_t n, cap;
+};
+
+static struct group *group_of(struct groups *g, const char *name) {
+    for (size_t i = 0; i < g->n; i++)
+        if (strcmp(g->list[i].name, name) == 0) return &g->list[i];
+    g->list = weft__grow(g->list, &g->cap, g->n + 1, sizeof *g->list);
+    g->list[g->n] = (struct group){.name = weft__strdup(name)};
+    return &g->list[g->n++];
+}
+
+static void groups_fini(struct groups *g) {
+    for (size_t i = 0; i < g->n; i++) free(g->list[i].name);
+    free(g->list);
+}
+
+/* By thread: the place of its first access; 0: it has none. */
+static uint64_t *first_sites(const struct weft_state *s) {
+    uint64_t *site = weft__alloc((s->tree.n + 1) * sizeof *site);
+    struct weft_cursor c;
+    struct weft_item i;
+    struct weft_err err;
+    weft__cursor_open(&c, s->t, 0);
+    c.skim = true;
+    while (weft__cursor_next(&c, &i, &err) > 0) {
+        if (!weft__item_is_edge(i.kind) || !i.site) continue;
+        uint32_t t = weft__tree_at(&s->tree, i.slot, i.tick);
+        if (t < s->tree.n && !site[t]) site[t] = i.site;
+    }
+    weft__cursor_close(&c);
+    return site;
+}
+
+static void count_threads(const struct weft_state *s, struct weft_symbols *y, struct groups *g, bool after) {
+    uint64_t *site = first_sites(s);
+    for (size_t t = 1; t < s->tree.n; t++) {
+        struct weft_source from[8];
+        struct weft_strbuf name = {0};
+        if (s->tree.list[t].removed) continue;
+        size_t n = site[t] ? weft__symbols_sources(y, site[t], from, 8) : 0;
+        if (!n)
+            weft__strbuf_puts(&name, "?");
+        else if (*from[n - 1].function)
+            weft__strbuf_printf(&name, "%s, %s", from[n - 1].function, from[n - 1].place);
+        else
+            weft__strbuf_puts(&name, from[n - 1].place);
+        struct group *k = group_of(g, name.s);
+        *(after ? &k->after : &k->before) += 1;
+        weft__strbuf_fini(&name);
+    }
+    free(site);
+}
+
+static void count_iterations(const struct weft_state *s, struct weft_symbols *y, struct groups *g, bool after) {
+    for (size_t t = 0; t < s->tree.n; t++)
+        for (size_t k = 0; k < s->tree.list[t].npasses && !s->tree.list[t].removed; k++) {
+            if (s->tree.list[t].pass[k].skip) continue;
+            struct group *o = group_of(g, weft__symbols_line(y, s->tree.list[t].pass[k].site));
+            *(after ? &o->after : &o->before) += 1;
+        }
+}
+
+static void count_all(const struct weft_result *r, struct groups *threads, struct groups *loops) {
+    struct weft_err err;
+    const struct weft_state *both[] = {r->first, r->search->now};
+    for (int i = 0; i < 2; i++) {
+        if (!both[i]->t || weft__modules_read(both[i]->t, &err) < 0) continue;
+        struct weft_symbols *y = weft__symbols_new(both[i]->t);
+        count_threads(both[i], y, threads, i);
+        count_iterations(both[i], y, loops, i);
+        weft__symbols_free(y);
+    }
+}
+
+/* ---- JSON ---- */
+
+static void json_size(struct weft_strbuf *b, const char *name, const struct weft_size *s) {
+    weft__strbuf_printf(b,
+                        "  \"%s\": {\"threads\": %" PRIu64 ", \"iterations\": %" PRIu64 ", \"most_iterations\": %" PRIu64 ", \"events\": %" PRIu64 ", \"switches\": %" PRIu64
+                        ", \"preemptive\": %" PRIu64 ", \"bytes\": %" PRIu64 "},\n",
+                        name, s->threads, s->iterations, s->most_iterations, s->events, s->switches, s->preemptive, s->bytes);
+}
+
+static void json_groups(struct weft_strbuf *b, const char *name, const struct groups *g) {
+    weft__strbuf_printf(b, "  \"%s\": [", name);
+    for (size_t i = 0; i < g->n; i++) {
+        weft__strbuf_puts(b, i ? ",\n    {\"place\": " : "\n    {\"place\": ");
+        weft__strbuf_json(b, g->list[i].name);
+        weft__strbuf_printf(b, ", \"before\": %" PRIu64 ", \"after\": %" PRIu64 "}", g->list[i].before, g->list[i].after);
+    }
+    weft__strbuf_puts(b, g->n ? "\n  ],\n" : "],\n");
+}
+
+/* Where a turn ends, as a place; threads by slot, as everywhere. */
+static void json_order(struct weft_strbuf *b, const struct weft_state *s) {
+    weft__strbuf_puts(b, "  \"order_that_passes\": ");
+    if (!s) {
+        weft__strbuf_puts(b, "null,\n");
+        return;
+    }
+    weft__strbuf_puts(b, "[");
+    for (size_t i = 0; i < s->nturns; i++) {
+        weft__strbuf_printf(b, "%s{\"thread\": %u", i ? ", " : "", s->tree.list[s->turns[i].thread].slot);
+        if (s->turns[i].tick != UINT64_MAX) weft__strbuf_printf(b, ", \"until\": %" PRIu64, s->turns[i].tick);
+        weft__strbuf_puts(b, "}");
+    }
+    weft__strbuf_puts(b, "],\n");
+}
+
+void weft__result_json(const struct weft_result *r, struct weft_strbuf *b) {
+    struct groups threads = {0}, loops = {0};
+    const struct weft_search *s = r->search;
+    count_all(r, &threads, &loops);
+    weft__strbuf_puts(b, "{\n  \"origin\": ");
+    weft__strbuf_json(b, r->origin);
+    weft__strbuf_printf(b, ",\n  \"whole\": %s,\n  \"fails_in_every_order\": %s,\n", r->whole ? "true" : "false", r->any_order ? "true" : "false");
+    json_size(b, "before", r->before);
+    json_size(b, "steered", &r->first->size);
+    json_size(b, "after", &s->now->size);
+    json_groups(b, "threads", &threads);
+    json_groups(b, "loops", &loops);
+    json_order(b, r->order);
+    weft__strbuf_printf(b, "  \"rounds\": %" PRIu64 ",\n  \"runs\": %" PRIu64 ",\n  \"seconds\": %.3f,\n  \"techniques\": {", s->round, r->runs,
+                        (double)r->time_us / 1e6);
+    for (int t = 0; t < WEFT_TECHNIQUES; t++) {
+        const struct weft_effort *e = &s->effort[t];
+        weft__strbuf_printf(b,
+                            "%s\n    \"%s\": {\"steps\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"passed\": %" PRIu64 ", \"unresolved\": %" PRIu64
+                            ", \"seconds\": %.3f}",
+                            t ? "," : "", weft__technique_name[t], e->rounds, e->answers.failed, e->answers.passed, e->answers.unresolved,
+                            (double)e->time_us / 1e6);
+    }
+    weft__strbuf_puts(b, "\n  }\n}\n");
+    groups_fini(&threads);
+    groups_fini(&loops);
+}
+
+/* ---- for people ---- */
+
+static void row(struct weft_strbuf *b, const char *name, uint64_t before, uint64_t after) {
+    char x[WEFT_NUMBUF], y[WEFT_NUMBUF];
+    weft__strbuf_printf(b, "%-12s %14s %14s", name, weft__commas(x, before), weft__commas(y, after));
+    if (after < before) weft__strbuf_printf(b, "  -%.1f %%", 100.0 * (double)(before - after) / (double)before);
+    weft__strbuf_puts(b, "\n");
+}
+
+static void text_groups(struct weft_strbuf *b, const char *what, const struct groups *g) {
+    char x[WEFT_NUMBUF], y[WEFT_NUMBUF];
+    for (size_t i = 0; i < g->n; i++) {
+        const struct group *k = &g->list[i];
+        if (k->before > k->after)
+            weft__strbuf_printf(b, "left out: %s of %s %s: %s\n", weft__commas(x, k->before - k->after), weft__commas(y, k->before), what, k->name);
+    }
+}
+
+void weft__result_text(const struct weft_result *r, struct weft_strbuf *b) {
+    struct groups threads = {0}, loops = {0};
+    const struct weft_size *x = r->before, *y = &r->search->now->size;
+    count_all(r, &threads, &loops);
+    weft__strbuf_printf(b, "%-12s %14s %14s\n", "", "before", "after");
+    row(b, "threads", x->threads, y->threads);
+    row(b, "iterations", r->first->size.iterations, y->iterations);
+    row(b, "events", x->events, y->events);
+    row(b, "switches", x->switches, y->switches);
+    row(b, "  preemptive", x->preemptive, y->preemptive);
+    row(b, "bytes", x->bytes, y->bytes);
+    text_groups(b, "threads", &threads);
+    text_groups(b, "iterations", &loops);
+    if (r->any_order) weft__strbuf_puts(b, "it fails in every non-preemptive order tried\n");
+    if (!r->whole) weft__strbuf_puts(b, "it was stopped: more may be left out\n");
+    groups_fini(&threads);
+    groups_fini(&loops);
+}
+
+/* ---- the folder ---- */
+
+static int copy_file(const char *from, const char *to, struct weft_err *err) {
+    char buf[65536];
+    ssize_t n = 0;
+    int r = 0, in = open(from, O_RDONLY | O_CLOEXEC), out = -1;
+    if (in >= 0) out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (in < 0 || out < 0) r = -errno;
+    while (r == 0 && (n = read(in, buf, sizeof buf)) > 0) r = weft__write_all(out, buf, (size_t)n);
+    if (r == 0 && n < 0) r = -errno;
+    if (in >= 0) close(in);
+    if (out >= 0 && close(out) < 0 && r == 0) r = -errno;
+    return r < 0 ? weft__err(err, -r, "%s: %s", to, strerror(-r)) : 0;
+}
+
+static int put(const char *dir, const char *name, const struct weft_strbuf *text, struct weft_err *err) {
+    struct weft_strbuf path = {0};
+    weft__strbuf_printf(&path, "%s/%s", dir, name);
+    int r = weft__file_write(path.s, text->s, text->len, err);
+    weft__strbuf_fini(&path);
+    return r;
+}
+
+int weft__result_publish(const char *dir, const struct weft_state *s, const struct weft_strbuf *json, const struct weft_strbuf *text,
+                         struct weft_err *err) {
+    struct weft_strbuf draft = {0};
+    int r = 0;
+    weft__strbuf_printf(&draft, "%s.new", dir);
+    weft__folder_remove(draft.s);
+    if (mkdir(draft.s, 0777) < 0) r = weft__err(err, errno, "%s: cannot make the folder: %s", draft.s, strerror(errno));
+    DIR *d = r == 0 ? opendir(s->dir) : NULL;
+    if (r == 0 && !d) r = weft__err(err, errno, "%s: %s", s->dir, strerror(errno));
+    for (struct dirent *e; r == 0 && (e = readdir(d));) {
+        struct weft_strbuf from = {0}, to = {0};
+        if (e->d_name[0] == '.') continue;
+        weft__strbuf_printf(&from, "%s/%s", s->dir, e->d_name);
+        weft__strbuf_printf(&to, "%s/%s", draft.s, e->d_name);
+        if (link(from.s, to.s) < 0) r = copy_file(from.s, to.s, err);
+        weft__strbuf_fini(&from);
+        weft__strbuf_fini(&to);
+    }
+    if (d) closedir(d);
+    if (r == 0) r = put(draft.s, "simplified", json, err);
+    if (r == 0) r = put(draft.s, "simplified.txt", text, err);
+    if (r == 0 && rename(draft.s, dir) < 0 && renameat2(AT_FDCWD, draft.s, AT_FDCWD, dir, RENAME_EXCHANGE) < 0)
+        r = weft__err(err, errno, "%s: %s", dir, strerror(errno));
+    weft__folder_remove(draft.s); /* what was there before */
+    weft__strbuf_fini(&draft);
+    return r;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What is left out, in rounds, as long as threads or iterations go away:
+ *
+ *   threads      level by level of the thread tree, delta debugging over the threads of a level; descendants go along (LEAN's
+ *                algorithms 1 and 2)
+ *   iterations   for each thread and loop, delta debugging over the iterations (algorithm 4). Before that, what is cheap and takes most
+ *                away: all of them; the n-th one of every thread (they wait for each other: a barrier, a queue); all of a thread
+ *   switches     turns are left out, so that a thread goes on later with what it would have done; moved to the thread's turn before;
+ *                or go on until the thread waits. In large pieces first. Until no single change of these makes the switches fewer
+ *
+ * Each delta debugging asks about candidates from one recording; the last one that failed is the next recording. */
+#include "simplify/simplify.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const weft__technique_name[WEFT_TECHNIQUES] = {"threads", "iterations", "switches"};
+
+static void tell(struct weft_search *s) {
+    if (s->progress) s->progress(s);
+}
+
+static void adopt(struct weft_search *s, struct weft_state *with) {
+    if (!with) return;
+    weft__state_free(s->now);
+    s->now = with;
+    tell(s);
+}
+
+static int ask(struct weft_search *s, const struct weft_question *q, size_t *which, struct weft_state **out, struct weft_err *err) {
+    struct weft_effort *e = &s->effort[s->technique];
+    uint64_t begun = s->clock();
+    e->rounds++;
+    int r = s->judge->first(s->judge, q, &e->answers, which, out, err);
+    e->time_us += s->clock() - begun;
+    return r;
+}
+
+/* ---- delta debugging over parts of s->now ---- */
+
+struct items {
+    struct weft_search *s;
+    size_t n;
+    struct item {
+        uint32_t thread;
+        size_t pass;  /* SIZE_MAX: the thread */
+        size_t group; /* what delta debugging knows it as */
+    } *list;
+    size_t count, cap;
+    const struct weft_ddmin *d;
+    bool *in;
+    struct weft_state *best; /* NULL: none */
+};
+
+static void add(struct items *it, uint32_t thread, size_t pass, size_t group) {
+    it->list = weft__grow(it->list, &it->cap, it->count + 1, sizeof *it->list);
+    it->list[it->count++] = (struct item){thread, pass, group};
+    if (group >= it->n) it->n = group + 1;
+}
+
+static void make_without(void *ctx, size_t k, struct weft_candidate *c) {
+    struct items *it = ctx;
+    weft__ddmin_set(it->d, k, it->in, it->n);
+    for (size_t i = 0; i < it->count; i++) {
+        if (it->in[it->list[i].group]) continue;
+        struct weft_tree_thread *t = &c->tree.list[it->list[i].thread];
+        if (it->list[i].pass == SIZE_MAX)
+            t->removed = true;
+        else
+            t->pass[it->list[i].pass].skip = 1;
+    }
+    weft__candidate_close(c);
+}
+
+static int first_of(void *ctx, const struct weft_ddmin *d, size_t n, size_t *which, struct weft_err *err) {
+    struct items *it = ctx;
+    struct weft_state *found = NULL;
+    it->d = d;
+    int r = ask(it->s, &(struct weft_question){.from = it->s->now, .n = n, .make = make_without, .ctx = it}, which, &found, err);
+    if (r == 0 && *which < n) {
+        weft__state_free(it->best);
+        it->best = found;
+    }
+    return r;
+}
+
+/* whole: only all of them at once. Frees the items. *gone: something went away. */
+static int without(struct items *it, bool whole, bool *gone, struct weft_err *err) {
+    bool *keep = weft__alloc(it->n + 1);
+    int r = 0;
+    size_t which;
+    memset(keep, 1, it->n);
+    it->in = weft__alloc(it->n + 1);
+    if (it->n && whole) r = first_of(it, &(struct weft_ddmin){0}, 1, &which, err);
+    if (it->n && !whole) r = weft__ddmin(keep, it->n, first_of, it, err);
+    if (it->best) *gone = true;
+    adopt(it->s, it->best);
+    free(keep);
+    free(it->in);
+    free(it->list);
+    return r;
+}
+
+/* ---- threads ---- */
+
+static int by_threads(struct weft_search *s, bool *gone, struct weft_err *err) {
+    s->technique = WEFT_BY_THREADS;
+    tell(s);
+    for (uint32_t level = 1;; level++) {
+        struct items it = {.s = s};
+        bool deeper = false;
+        for (uint32_t i = 1; i < s->now->tree.n; i++) {
+            const struct weft_tree_thread *t = &s->now->tree.list[i];
+            deeper |= t->level > level && !t->removed;
+            if (t->level == level && !t->removed) add(&it, i, SIZE_MAX, it.count);
+        }
+        int r = without(&it, false, gone, err);
+        if (r < 0 || !deeper) return r;
+    }
+}
+
+/* ---- iterations ---- */
+
+/* Iterations of a thread that are not left out yet; of one loop, or of all (0). By number, if `together`; otherwise each by itself. */
+static void add_passes(struct items *it, uint32_t thread, uint64_t loop, bool together) {
+    struct weft_search *s = it->s;
+    const struct weft_tree_thread *t = &s->now->tree.list[thread];
+    size_t number = 0;
+    if (t->removed) return;
+    for (size_t k = 0; k < t->npasses; k++) {
+        if (t->pass[k].skip || (loop && t->pass[k].site != loop) || !s->repeats(s->ctx, t->pass[k].site)) continue;
+        add(it, thread, k, together ? number++ : it->count);
+    }
+}
+
+/* The loop whose first iteration in this thread comes first after those in `done`; all threads if thread is UINT32_MAX. 0: none. */
+static uint64_t next_loop(struct weft_search *s, uint32_t thread, const uint64_t *done, size_t n) {
+    for (uint32_t i = 0; i < s->now->tree.n; i++) {
+        const struct weft_tree_thread *t = &s->now->tree.list[i];
+        if (t->removed || (thread != UINT32_MAX && i != thread)) continue;
+        for (size_t k = 0; k < t->npasses; k++) {
+            bool was = t->pass[k].skip || !s->repeats(s->ctx, t->pass[k].site);
+            for (size_t j = 0; j < n && !was; j++) was = done[j] == t->pass[k].site;
+            if (!was) return t->pass[k].site;
+        }
+    }
+    return 0;
+}
+
+static int loops_of(struct weft_search *s, uint32_t thread, bool *gone, struct weft_err *err) {
+    uint64_t *done = NULL, loop;
+    size_t n = 0, cap = 0;
+    int r = 0;
+    while (r == 0 && (loop = next_loop(s, thread, done, n))) {
+        struct items it = {.s = s};
+        done = weft__grow(done, &cap, n + 1, sizeof *done);
+        done[n++] = loop;
+        for (uint32_t i = 0; i < s->now->tree.n; i++)
+            if (thread == UINT32_MAX || i == thread) add_passes(&it, i, loop, thread == UINT32_MAX);
+        r = without(&it, false, gone, err);
+    }
+    free(done);
+    return r;
+}
+
+static int by_iterations(struct weft_search *s, bool *gone, struct weft_err *err) {
+    struct items all = {.s = s};
+    s->technique = WEFT_BY_ITERATIONS;
+    tell(s);
+    for (uint32_t i = 0; i < s->now->tree.n; i++) add_passes(&all, i, 0, false);
+    if (!all.count) return 0;
+    int r = without(&all, true, gone, err);
+    if (r == 0) r = loops_of(s, UINT32_MAX, gone, err);
+    for (uint32_t i = 0; r == 0 && i < s->now->tree.n; i++) {
+        struct items own = {.s = s};
+        add_passes(&own, i, 0, false);
+        r = without(&own, true, gone, err);
+        if (r == 0) r = loops_of(s, i, gone, err);
+    }
+    return r;
+}
+
+/* ---- switches ---- */
+
+enum change { LEAVE_OUT, GO_ON_NOW, GO_ON_UNTIL_IT_WAITS };
+struct turns {
+    struct change_at {
+        enum change what;
+        size_t at, n; /* turns */
+    } *list;
+    size_t count, cap, begin; /* the list starts there, and goes on at its front */
+};
+
+static void make_change(void *ctx, size_t k, struct weft_candidate *c) {
+    struct turns *u = ctx;
+    const struct change_at *g = &u->list[(u->begin + k) % u->count];
+    size_t drop = g->at, n = g->n;
+    struct weft_turn *t = &c->turns[g->at];
+    if (g->what == GO_ON_UNTIL_IT_WAITS) {
+        *t = (struct weft_turn){.thread = t->thread, .tick = UINT64_MAX};
+        n = 0;
+    } else if (g->what == GO_ON_NOW) {
+        for (drop = g->at + 1; c->turns[drop].thread != t->thread;) drop++;
+        *t = c->turns[drop];
+    }
+    memmove(&c->turns[drop], &c->turns[drop + n], (c->nturns - drop - n) * sizeof *c->turns);
+    c->nturns -= n;
+    weft__candidate_close(c);
+}
+
+static void change(struct turns *u, enum change what, size_t at, size_t n) {
+    u->list = weft__grow(u->list, &u->cap, u->count + 1, sizeof *u->list);
+    u->list[u->count++] = (struct change_at){what, at, n};
+}
+
+static bool comes_again(const struct weft_state *s, size_t at) {
+    for (size_t i = at + 1; i < s->nturns; i++)
+        if (s->turns[i].thread == s->turns[at].thread) return true;
+    return false;
+}
+
+/* *at: where to begin; becomes where something was changed. SIZE_MAX: nothing helps. */
+static int improve(struct weft_search *s, struct turns *u, size_t *at, struct weft_err *err) {
+    struct weft_state *found = NULL;
+    size_t which = 0;
+    int r = 0;
+    u->begin = 0;
+    while (u->begin < u->count && u->list[u->begin].at < *at) u->begin++;
+    if (u->begin == u->count) u->begin = 0;
+    if (u->count) r = ask(s, &(struct weft_question){.from = s->now, .n = u->count, .make = make_change, .ctx = u, .fewer = true}, &which, &found, err);
+    *at = r == 0 && found ? u->list[(u->begin + which) % u->count].at : SIZE_MAX;
+    if (r == 0) adopt(s, found);
+    free(u->list);
+    return r;
+}
+
+static int by_switches(struct weft_search *s, struct weft_err *err) {
+    int r = 0;
+    s->technique = WEFT_BY_SWITCHES;
+    tell(s);
+    for (size_t size = s->now->nturns / 2; r == 0 && size > 1;) {
+        struct turns u = {0};
+        size_t at = 0;
+        for (size_t i = 0; i < s->now->nturns; i += size) change(&u, LEAVE_OUT, i, s->now->nturns - i < size ? s->now->nturns - i : size);
+        r = improve(s, &u, &at, err);
+        if (at == SIZE_MAX) size /= 2;
+        if (size > s->now->nturns / 2) size = s->now->nturns / 2;
+    }
+    for (size_t at = 0; r == 0 && at != SIZE_MAX;) {
+        struct turns u = {0};
+        for (size_t i = 0; i < s->now->nturns; i++) {
+            bool again = comes_again(s->now, i);
+            change(&u, LEAVE_OUT, i, 1);
+            if (again) change(&u, GO_ON_NOW, i, 1);
+            if (again) change(&u, GO_ON_UNTIL_IT_WAITS, i, 1);
+        }
+        r = improve(s, &u, &at, err);
+    }
+    return r;
+}
+
+int weft__search(struct weft_search *s, struct weft_err *err) {
+    bool gone = true;
+    int r = 0;
+    while (r == 0 && gone) {
+        gone = false;
+        s->round++;
+        r = by_threads(s, &gone, err);
+        /* Slicing belongs here: what the failure does not depend on loses its edges. */
+        if (r == 0) r = by_iterations(s, &gone, err);
+        if (r == 0) r = by_switches(s, err);
+    }
+    return r;
+}

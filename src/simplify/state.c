@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A recording as the search sees it: its thread tree, the iterations that its threads passed, and its order as turns. And candidates:
+ * copies of these in which more is left out. */
+#include "simplify/simplify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void copy_tree(const struct weft_tree *from, struct weft_tree *to) {
+    *to = (struct weft_tree){.list = weft__alloc((from->n + 1) * sizeof *to->list), .n = from->n};
+    memcpy(to->list, from->list, from->n * sizeof *to->list);
+    for (size_t i = 0; i < to->n; i++) {
+        to->list[i].pass = weft__alloc((to->list[i].npasses + 1) * sizeof *to->list[i].pass);
+        if (to->list[i].npasses) memcpy(to->list[i].pass, from->list[i].pass, to->list[i].npasses * sizeof *to->list[i].pass);
+        to->list[i].barrier = weft__alloc((to->list[i].nbarriers + 1) * sizeof *to->list[i].barrier);
+        if (to->list[i].nbarriers) memcpy(to->list[i].barrier, from->list[i].barrier, to->list[i].nbarriers * sizeof *to->list[i].barrier);
+    }
+}
+
+/* Threads that were removed do nothing: they do not count. */
+static void measure(struct weft_state *s, const struct weft_blocks *b) {
+    const struct weft_block *last = NULL;
+    for (size_t i = 0; i < b->n; i++) {
+        const struct weft_block *o = &b->list[i];
+        uint32_t t = weft__tree_at(&s->tree, o->slot, o->from_tick);
+        if (t < s->tree.n && s->tree.list[t].removed && o->to_tick <= s->tree.list[t].to_tick) continue;
+        s->size.events += o->events;
+        if (last && last->slot != o->slot) {
+            s->size.switches++;
+            s->size.preemptive += last->preempted;
+        }
+        last = o;
+    }
+    for (size_t i = 0; i < s->tree.n; i++) {
+        const struct weft_tree_thread *t = &s->tree.list[i];
+        s->size.ticks += t->to_tick - t->from_tick;
+        if (t->removed) continue;
+        s->size.threads++;
+        for (size_t k = 0; k < t->npasses; k++) {
+            uint64_t same = 0;
+            if (t->pass[k].skip) continue;
+            s->size.iterations++;
+            for (size_t j = k; j < t->npasses && t->pass[j].site == t->pass[k].site; j++) same += !t->pass[j].skip;
+            if (same > s->size.most_iterations) s->size.most_iterations = same;
+        }
+    }
+}
+
+int weft__state_new(struct weft_trace *t, uint64_t id, struct weft_state **out, struct weft_err *err) {
+    struct weft_state *s = weft__alloc(sizeof *s);
+    struct weft_blocks b = {0};
+    struct weft_counts counts;
+    *s = (struct weft_state){.id = id, .t = t, .dir = weft__strdup(t->dir)};
+    int r = weft__trace_check(t, &counts, err);
+    if (r == 0) r = weft__tree_make(t, &s->tree, err);
+    if (r == 0) r = weft__blocks_make(t, &b, NULL, NULL, err);
+    if (r == 0) {
+        s->nturns = weft__turns_of(&b, &s->tree, &s->turns);
+        s->size.bytes = counts.stream_bytes;
+        measure(s, &b);
+        *out = s;
+    } else
+        weft__state_free(s);
+    weft__blocks_fini(&b);
+    return r;
+}
+
+void weft__state_free(struct weft_state *s) {
+    if (!s) return;
+    weft__trace_close(s->t);
+    weft__tree_fini(&s->tree);
+    free(s->turns);
+    free(s->dir);
+    free(s);
+}
+
+void weft__candidate_init(struct weft_candidate *c, const struct weft_state *from) {
+    *c = (struct weft_candidate){.from = from, .nturns = from->nturns};
+    copy_tree(&from->tree, &c->tree);
+    c->turns = weft__alloc((from->nturns + 1) * sizeof *c->turns);
+    if (from->nturns) memcpy(c->turns, from->turns, from->nturns * sizeof *c->turns);
+}
+
+void weft__candidate_close(struct weft_candidate *c) {
+    size_t n = 0;
+    for (size_t i = 1; i < c->tree.n; i++) c->tree.list[i].removed |= c->tree.list[c->tree.list[i].parent].removed;
+    for (size_t i = 0; i < c->nturns; i++)
+        if (!c->tree.list[c->turns[i].thread].removed) c->turns[n++] = c->turns[i];
+    c->nturns = weft__turns_join(c->turns, n);
+}
+
+void weft__candidate_fini(struct weft_candidate *c) {
+    weft__tree_fini(&c->tree);
+    free(c->turns);
+    *c = (struct weft_candidate){0};
+}
+
+uint64_t weft__candidate_hash(const struct weft_candidate *c) {
+    uint64_t h = weft_hash(&c->from->id, sizeof c->from->id);
+    for (size_t i = 0; i < c->tree.n; i++) {
+        const struct weft_tree_thread *t = &c->tree.list[i];
+        h = weft_hash_more(h, &(uint64_t){t->removed}, 8);
+        for (size_t k = 0; k < t->npasses; k++)
+            if (t->pass[k].skip) h = weft_hash_more(h, &(uint64_t){k}, 8);
+    }
+    for (size_t i = 0; i < c->nturns; i++) h = weft_hash_more(h, &c->turns[i], sizeof c->turns[i]);
+    return weft_hash(&h, sizeof h);
+}
+
+bool weft__size_fewer(const struct weft_size *a, const struct weft_size *b) {
+    return a->preemptive != b->preemptive ? a->preemptive < b->preemptive : a->switches < b->switches;
+}

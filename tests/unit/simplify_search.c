@@ -1,0 +1,340 @@
+/* Proves: the search finds the threads, iterations and switches that a failure needs and no more, gives the same result however many
+ * candidates are judged at a time, and after it was stopped anywhere and begun again; a judge that is simulated says what fails. */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "simplify/simplify.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a run needs to fail: these threads, these iterations, and turns to these ticks in this order. A run with a needed thread but
+ * without its parent does not exist. */
+#define NEEDS 8
+struct world {
+    uint32_t threads[NEEDS];
+    size_t nthreads;
+    struct {
+        uint32_t thread;
+        uint64_t tick;
+    } passes[NEEDS], turns[NEEDS];
+    size_t npasses, nturns;
+    uint32_t lockstep[2]; /* iterations of these two must be as many; 0: no such threads */
+};
+
+static void count(struct weft_state *s) {
+    s->size = (struct weft_size){.events = s->nturns, .switches = s->nturns ? s->nturns - 1 : 0};
+    for (size_t i = 0; i < s->nturns; i++) s->size.preemptive += s->turns[i].tick != UINT64_MAX;
+    for (size_t i = 0; i < s->tree.n; i++) {
+        s->size.threads += !s->tree.list[i].removed;
+        for (size_t k = 0; k < s->tree.list[i].npasses && !s->tree.list[i].removed; k++) s->size.iterations += !s->tree.list[i].pass[k].skip;
+    }
+}
+
+static size_t passes_of(const struct weft_tree_thread *t) {
+    size_t n = 0;
+    for (size_t k = 0; k < t->npasses; k++) n += !t->pass[k].skip;
+    return n;
+}
+
+static enum weft_verdict judge(const struct world *w, const struct weft_candidate *c) {
+    size_t got = 0;
+    for (size_t i = 0; i < w->nthreads; i++)
+        if (c->tree.list[w->threads[i]].removed) return WEFT_PASSES;
+    for (size_t i = 0; i < w->npasses; i++)
+        for (size_t k = 0; k < c->tree.list[w->passes[i].thread].npasses; k++) {
+            const struct weft_pass *p = &c->tree.list[w->passes[i].thread].pass[k];
+            if (p->tick == w->passes[i].tick && p->skip) return WEFT_PASSES;
+        }
+    if (w->lockstep[0] && passes_of(&c->tree.list[w->lockstep[0]]) != passes_of(&c->tree.list[w->lockstep[1]])) return WEFT_UNRESOLVED;
+    for (size_t i = 0; i < c->nturns && got < w->nturns; i++) got += c->turns[i].thread == w->turns[got].thread && c->turns[i].tick == w->turns[got].tick;
+    return got == w->nturns ? WEFT_FAILS : WEFT_PASSES;
+}
+
+/* ---- a recording is a file with all of the state ---- */
+
+static void save(const struct weft_candidate *c, const char *dir) {
+    char path[512];
+    assert_int_equal(mkdir(dir, 0777), 0);
+    snprintf(path, sizeof path, "%s/state", dir);
+    FILE *f = fopen(path, "w");
+    fwrite(&c->tree.n, sizeof c->tree.n, 1, f);
+    fwrite(c->tree.list, sizeof *c->tree.list, c->tree.n, f);
+    for (size_t i = 0; i < c->tree.n; i++) fwrite(c->tree.list[i].pass, sizeof *c->tree.list[i].pass, c->tree.list[i].npasses, f);
+    fwrite(&c->nturns, sizeof c->nturns, 1, f);
+    fwrite(c->turns, sizeof *c->turns, c->nturns, f);
+    fclose(f);
+}
+
+static void get(FILE *f, void *p, size_t size, size_t n) { assert_int_equal(fread(p, size, n, f), n); }
+
+static struct weft_state *load(const char *dir, uint64_t id) {
+    struct weft_state *s = weft__alloc(sizeof *s);
+    char path[512];
+    snprintf(path, sizeof path, "%s/state", dir);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    s->id = id;
+    get(f, &s->tree.n, sizeof s->tree.n, 1);
+    s->tree.list = weft__alloc((s->tree.n + 1) * sizeof *s->tree.list);
+    get(f, s->tree.list, sizeof *s->tree.list, s->tree.n);
+    for (size_t i = 0; i < s->tree.n; i++) {
+        s->tree.list[i].pass = weft__alloc((s->tree.list[i].npasses + 1) * sizeof *s->tree.list[i].pass);
+        s->tree.list[i].barrier = NULL;
+        get(f, s->tree.list[i].pass, sizeof *s->tree.list[i].pass, s->tree.list[i].npasses);
+    }
+    get(f, &s->nturns, sizeof s->nturns, 1);
+    s->turns = weft__alloc((s->nturns + 1) * sizeof *s->turns);
+    get(f, s->turns, sizeof *s->turns, s->nturns);
+    fclose(f);
+    count(s);
+    return s;
+}
+
+static int one(void *ctx, const struct weft_candidate *c, const char *dir, struct weft_judged *out, struct weft_err *err) {
+    (void)err;
+    *out = (struct weft_judged){.verdict = judge(ctx, c)};
+    if (weft__candidate_hash(c) % 7 == 0) usleep(2000); /* some take longer */
+    if (out->verdict != WEFT_FAILS) return 0;
+    save(c, dir);
+    struct weft_state *s = load(dir, 0);
+    out->size = s->size;
+    weft__state_free(s);
+    return 0;
+}
+
+static int open_one(void *ctx, const char *dir, const struct weft_judged *j, struct weft_state **out, struct weft_err *err) {
+    (void)ctx;
+    (void)err;
+    *out = load(dir, j->key);
+    return 0;
+}
+
+/* ---- programs ---- */
+
+/* Thread 0, `n` workers, of which the first has `n` children, and each `passes` iterations of a loop, a turn before each. */
+static struct weft_state *program(uint32_t n, size_t passes) {
+    struct weft_state *s = weft__alloc(sizeof *s);
+    s->id = 77;
+    s->tree.n = 1 + 2 * (size_t)n;
+    s->tree.list = weft__alloc((s->tree.n + 1) * sizeof *s->tree.list);
+    s->turns = weft__alloc((s->tree.n * (passes + 1) + 1) * sizeof *s->turns);
+    for (uint32_t i = 0; i < s->tree.n; i++) {
+        struct weft_tree_thread *t = &s->tree.list[i];
+        *t = (struct weft_tree_thread){.slot = i + 1, .level = i == 0 ? 0 : i <= n ? 1 : 2, .parent = i <= n ? 0 : 1, .npasses = i ? passes : 0, .ended = true};
+        t->pass = weft__alloc((passes + 1) * sizeof *t->pass);
+        for (size_t k = 0; k < t->npasses; k++) t->pass[k] = (struct weft_pass){.tick = 10 * (k + 1), .site = k % 3 == 2 ? 0x200 : 0x100};
+    }
+    for (size_t k = 0; k <= passes; k++)
+        for (uint32_t i = 0; i < s->tree.n; i++)
+            s->turns[s->nturns++] = (struct weft_turn){.thread = i, .tick = k == passes ? UINT64_MAX : 10 * (k + 1), .site = k == passes ? UINT64_MAX : 0};
+    count(s);
+    return s;
+}
+
+static bool all_loops(void *ctx, uint64_t site) {
+    (void)ctx;
+    return site != 0;
+}
+
+static char folder[256];
+
+struct outcome {
+    struct weft_size size;
+    uint64_t id, runs, asked;
+    int r;
+};
+
+/* stop: after so many verdicts the search is stopped, and begun again. */
+struct stopping {
+    struct weft_pool pool;
+    struct world w;
+    uint64_t stop, before; /* known */
+};
+static int one_of(void *ctx, const struct weft_candidate *c, const char *dir, struct weft_judged *out, struct weft_err *err) {
+    return one(&((struct stopping *)ctx)->w, c, dir, out, err);
+}
+static void stop_now(void *ctx) {
+    struct stopping *x = ctx;
+    if (x->stop && x->pool.nknown >= x->before + x->stop) x->pool.until_us = 1;
+}
+
+static struct outcome search(const struct world *w, uint32_t n, size_t passes, unsigned jobs, uint64_t stop) {
+    struct outcome o;
+    struct weft_err err;
+    for (bool again = true; again;) {
+        struct stopping x = {.w = *w, .stop = stop};
+        x.pool = (struct weft_pool){.one = one_of, .open = open_one, .tick = stop_now, .ctx = &x, .work = folder, .jobs = jobs};
+        struct weft_search s = {.judge = &x.pool.judge, .now = program(n, passes), .repeats = all_loops, .clock = weft__now_us};
+        assert_int_equal(weft__pool_open(&x.pool, 5, &err), 0);
+        x.before = x.pool.nknown;
+        o.r = weft__search(&s, &err);
+        again = o.r == -ETIME;
+        if (o.r < 0 && !again) fail_msg("%s", err.text);
+        o.size = s.now->size;
+        o.id = s.now->id;
+        o.runs = x.pool.runs;
+        o.asked = 0;
+        for (int t = 0; t < WEFT_TECHNIQUES; t++) o.asked += s.effort[t].answers.failed + s.effort[t].answers.passed + s.effort[t].answers.unresolved;
+        struct weft_candidate c; /* what there is fails, whenever it was stopped */
+        weft__candidate_init(&c, s.now);
+        assert_int_equal(judge(w, &c), WEFT_FAILS);
+        weft__candidate_fini(&c);
+        weft__state_free(s.now);
+        weft__pool_close(&x.pool, !again);
+    }
+    assert_int_not_equal(access(folder, F_OK), 0);
+    return o;
+}
+
+static const struct world simple = {.threads = {3, 5},
+                                    .nthreads = 2,
+                                    .passes = {{3, 40}, {5, 70}},
+                                    .npasses = 2,
+                                    .turns = {{3, 50}, {5, 80}},
+                                    .nturns = 2};
+
+static void finds_the_least(void **state) {
+    (void)state;
+    struct outcome o = search(&simple, 6, 12, 1, 0);
+    assert_int_equal(o.size.threads, 3);
+    assert_int_equal(o.size.iterations, 2);
+    assert_int_equal(o.size.switches, 1);
+    assert_int_equal(o.size.preemptive, 2);
+    assert_true(o.runs <= o.asked); /* some come again */
+}
+
+/* A child needs its parent. */
+static void keeps_ancestors(void **state) {
+    (void)state;
+    struct world w = {.threads = {9}, .nthreads = 1, .turns = {{9, 20}}, .nturns = 1};
+    struct outcome o = search(&w, 6, 3, 1, 0);
+    assert_int_equal(o.size.threads, 3);
+    assert_int_equal(o.size.iterations, 0);
+    assert_int_equal(o.size.switches, 0);
+}
+
+static void nothing_can_go(void **state) {
+    (void)state;
+    struct world w = {.threads = {1, 2, 3, 4}, .nthreads = 4};
+    struct outcome o = search(&w, 2, 0, 1, 0);
+    assert_int_equal(o.size.threads, 5);
+}
+
+/* Iterations of two threads that wait for each other go only together. */
+static void lockstep(void **state) {
+    (void)state;
+    struct world w = {.threads = {2, 4}, .nthreads = 2, .passes = {{2, 50}, {4, 50}}, .npasses = 2, .lockstep = {2, 4}};
+    struct outcome o = search(&w, 4, 10, 1, 0);
+    assert_int_equal(o.size.threads, 3);
+    assert_int_equal(o.size.iterations, 2);
+}
+
+static void same_with_more_jobs(void **state) {
+    (void)state;
+    struct outcome a = search(&simple, 6, 12, 1, 0), b = search(&simple, 6, 12, 4, 0);
+    assert_int_equal(a.id, b.id);
+    assert_int_equal(a.asked, b.asked);
+}
+
+static void same_after_a_stop(void **state) {
+    (void)state;
+    struct outcome a = search(&simple, 6, 12, 2, 0);
+    for (uint64_t stop = 1; stop < 40; stop = 2 * stop + 1) {
+        struct outcome b = search(&simple, 6, 12, 2, stop);
+        assert_int_equal(a.id, b.id);
+        assert_int_equal(a.asked, b.asked);
+    }
+}
+
+/* A journal of another search counts for nothing; two at a time in one folder are refused. */
+static void another_search(void **state) {
+    (void)state;
+    struct weft_err err;
+    struct world w = simple;
+    struct weft_pool p = {.one = one, .open = open_one, .ctx = &w, .work = folder, .jobs = 1}, q = p;
+    assert_int_equal(weft__pool_open(&p, 1, &err), 0);
+    assert_int_equal(weft__pool_open(&q, 1, &err), -EBUSY);
+    weft__pool_close(&q, false);
+    struct weft_search s = {.judge = &p.judge, .now = program(3, 2), .repeats = all_loops, .clock = weft__now_us};
+    w = (struct world){0};
+    assert_int_equal(weft__search(&s, &err), 0);
+    weft__state_free(s.now);
+    weft__pool_close(&p, false);
+    p = (struct weft_pool){.one = one, .open = open_one, .ctx = &w, .work = folder, .jobs = 1};
+    assert_int_equal(weft__pool_open(&p, 1, &err), 0);
+    assert_true(p.nknown > 0);
+    weft__pool_close(&p, false);
+    p = (struct weft_pool){.one = one, .open = open_one, .ctx = &w, .work = folder, .jobs = 1};
+    assert_int_equal(weft__pool_open(&p, 2, &err), 0);
+    assert_int_equal(p.nknown, 0);
+    weft__pool_close(&p, true);
+}
+
+static int one_dies(void *ctx, const struct weft_candidate *c, const char *dir, struct weft_judged *out, struct weft_err *err) {
+    (void)ctx, (void)c, (void)dir, (void)out, (void)err;
+    abort();
+}
+static int one_errs(void *ctx, const struct weft_candidate *c, const char *dir, struct weft_judged *out, struct weft_err *err) {
+    (void)ctx, (void)c, (void)dir, (void)out;
+    return weft__err(err, ENOSPC, "no space");
+}
+
+/* A judge that fails is an error, not a verdict. */
+static void errors(void **state) {
+    (void)state;
+    struct weft_err err;
+    for (int i = 0; i < 2; i++) {
+        struct weft_pool p = {.one = i ? one_errs : one_dies, .open = open_one, .work = folder, .jobs = 2};
+        struct weft_search s = {.judge = &p.judge, .now = program(3, 2), .repeats = all_loops, .clock = weft__now_us};
+        assert_int_equal(weft__pool_open(&p, 1, &err), 0);
+        assert_int_equal(weft__search(&s, &err), i ? -ENOSPC : -EIO);
+        weft__state_free(s.now);
+        weft__pool_close(&p, true);
+    }
+}
+
+/* Turns from blocks: each ends where the thread's next one begins; a slot that is used again is another thread. */
+static void turns(void **state) {
+    (void)state;
+    struct weft_tree_thread list[] = {{.slot = 1, .from_tick = 1, .to_tick = 100, .to_site = 0x99, .to_done = true}, /* it was cut off */
+                                      {.slot = 2, .from_tick = 1, .to_tick = 20, .ended = true},
+                                      {.slot = 2, .from_tick = 30, .to_tick = 50, .ended = true}};
+    struct weft_tree tree = {.list = list, .n = 3};
+    struct weft_block b[] = {{.slot = 1, .from_tick = 1, .to_tick = 5},
+                             {.slot = 2, .from_tick = 1, .to_tick = 10},
+                             {.slot = 1, .from_tick = 7, .from_site = 0x70, .to_tick = 9},
+                             {.slot = 2, .from_tick = 12, .from_site = 0x12, .to_tick = 35},
+                             {.slot = 1, .from_tick = 20, .to_tick = 90},
+                             {.slot = 2, .from_tick = 40, .to_tick = 50}};
+    struct weft_blocks blocks = {.list = b, .n = 6};
+    struct weft_turn *t, expected[] = {{0, 0, 7, 0x70}, {1, 0, 12, 0x12}, {0, 0, 20, 0}, {1, 0, UINT64_MAX, 0}, {2, 0, 40, 0}, {0, 1, 100, 0x99}, {2, 0, UINT64_MAX, 0}};
+    assert_int_equal(weft__turns_of(&blocks, &tree, &t), 7);
+    for (size_t i = 0; i < 7; i++) {
+        assert_int_equal(t[i].thread, expected[i].thread);
+        assert_int_equal(t[i].done, expected[i].done);
+        assert_int_equal(t[i].tick, expected[i].tick);
+        assert_int_equal(t[i].site, expected[i].site);
+    }
+    t[1].thread = 0; /* three in a row become one, which goes as far as the last */
+    assert_int_equal(weft__turns_join(t, 7), 5);
+    assert_int_equal(t[0].tick, 20);
+    free(t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(turns),           cmocka_unit_test(finds_the_least),     cmocka_unit_test(keeps_ancestors),
+                                       cmocka_unit_test(nothing_can_go),  cmocka_unit_test(lockstep),            cmocka_unit_test(same_with_more_jobs),
+                                       cmocka_unit_test(same_after_a_stop), cmocka_unit_test(another_search),    cmocka_unit_test(errors)};
+    snprintf(folder, sizeof folder, "/tmp/weft-simplify-%d", (int)getpid());
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
