@@ -302,7 +302,7 @@ struct weft_given_thread { /* one per START of the trace */
     uint64_t tick;                 /* of its START */
     uint64_t cut;                  /* the process ended when it had come to this tick; UINT64_MAX: it ended before */
     uint32_t slot;
-    uint32_t removed;              /* 1: it ends at once, and gives `value` to who joins it */
+    uint32_t removed;              /* 1: it ends at once, and gives `value` to who joins it; the runtime: 2 when it was created */
     uint64_t value;
     uint64_t items_off, items;     /* struct weft_sched_item[], kind WEFT_S_INPUT, in stream order. `site`: of INPUT THREAD_CREATE the
                                       number of the thread that was created, UINT32_MAX: none; of SIGNAL its place */

@@ -165,10 +165,25 @@ uint32_t weft__given_barrier(const void *object, uint32_t round) {
     for (uint32_t k = 0; k < weft__trace->threads; k++) {
         const struct weft_given_thread *g = weft__given_thread(k);
         const struct weft_removed_barrier *b = (const struct weft_removed_barrier *)(weft__file + g->barriers_off);
-        for (uint64_t i = 0; g->removed && i < g->barriers; i++)
+        for (uint64_t i = 0; g->removed == 2 && i < g->barriers; i++)
             n += b[i].object == (uint64_t)(uintptr_t)object && round < b[i].rounds;
     }
     return n;
+}
+
+/* t is created, and comes to its barriers at once. */
+void weft__given_removed(struct weft_thread *t) {
+    struct weft_given_thread *g = weft__given_thread(t->number);
+    const struct weft_removed_barrier *b = (const struct weft_removed_barrier *)(weft__file + g->barriers_off);
+    g->removed = 2;
+    for (uint64_t i = 0; i < g->barriers; i++) {
+        uint32_t *word = (uint32_t *)(uintptr_t)b[i].object;
+        if (!weft__turns_waits_at(word)) continue;
+        uint32_t come = word[0], gone = weft__given_barrier(word, word[1]);
+        if (come + gone < word[2]) continue;
+        __atomic_fetch_add((uint64_t *)(void *)word, (1ul << 32) - come, __ATOMIC_ACQ_REL);
+        weft__turns_wake(word, 1 << 30);
+    }
 }
 
 /* ---- time: it goes on, though the trace does not */

@@ -299,6 +299,7 @@ void weft__turns_away(struct weft_thread *t, int away); /* it waits in the kerne
 /* Until `object` is released or, timed, its time is over (ETIMEDOUT), or t is interrupted (EINTR). */
 int weft__turns_block(struct weft_thread *t, int kind, const void *object, const struct timespec *until);
 void weft__turns_release(const void *object);
+int weft__turns_waits_at(const void *object); /* somebody does, and has to be woken */
 void weft__turns_kick(struct weft_thread *o);
 /* Waits that end by being woken: begin, then until it was woken (0), or ETIMEDOUT, EINTR. */
 void weft__turns_wait_begin(struct weft_thread *t, int kind, const void *object);
@@ -324,6 +325,7 @@ struct weft_sched_item *weft__given_signal(struct weft_thread *t, int place); /*
 uint64_t weft__given_signal_tick(struct weft_thread *t); /* of the next one, by the trace's clock */
 int weft__given_time(struct weft_thread *t, struct timespec *ts);
 uint32_t weft__given_barrier(const void *object, uint32_t round); /* how many threads that were removed come in this round */
+void weft__given_removed(struct weft_thread *t);
 uint32_t weft__given_slot(struct weft_thread *t, uint32_t *number); /* for a new thread; 0: none */
 
 void weft__rec_in(struct weft_thread *t);

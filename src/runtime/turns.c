@@ -286,6 +286,7 @@ void weft__turns_born(struct weft_thread *c) {
     c->last_time = (struct timespec){0, 0};
     c->born_at = ++run.count;
     c->steer = READY;
+    if (c->number != WEFT_NO_NUMBER && weft__given_thread(c->number)->removed) weft__given_removed(c);
 }
 void weft__turns_unborn(struct weft_thread *c) { c->steer = AWAY; }
 void weft__turns_child(struct weft_thread *t, struct weft_thread *c) {
@@ -365,6 +366,14 @@ void weft__turns_release(const void *object) {
         struct weft_thread *o = weft__threads[s];
         if (o && o->steer != AWAY && o->blocked.kind && o->blocked.object == object && !o->waits) unblock(o);
     }
+}
+
+int weft__turns_waits_at(const void *object) {
+    for (uint32_t s = 1; s < weft__slots; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (o && o->steer != AWAY && o->waits && o->blocked.object == object && !o->blocked.woken) return 1;
+    }
+    return 0;
 }
 
 /* o is to look up: it is cancelled. */
