@@ -162,6 +162,13 @@ static void racy(int v) { shared += v; }
 void writes(int n) {
     for (int i = 0; i < n; i++) racy(i);
 }
+// CHECK-LABEL: @writes_on(
+// CHECK-NOT: __weft_repeat
+// CHECK: ret void
+void writes_on(int n) {
+    do racy(n);
+    while (--n);
+}
 
 // The source says so: it is not asked twice, and the loop is not unrolled.
 // CHECK-LABEL: @written(
@@ -180,6 +187,8 @@ void written(void) {
 }
 
 // CHECK-LABEL: @quiet(
+// CHECK-NOT: __weft_repeat
+// CHECK-LABEL: @finds(
 // CHECK-NOT: __weft_repeat
 // CHECK-LABEL: @endless(
 // CHECK-NOT: __weft_repeat
@@ -205,6 +214,16 @@ double quiet(const struct vector *v, char *to, const char *from, int n) {
         to[i] = 1;
     }
     return all + sum.x[0];
+}
+int finds(const char *s, int n) { /* calls only where it ends */
+    for (int i = 0; i < n; i++) {
+        int c = s[i], d = c - 'a';
+        if (d == 25) {
+            f(c);
+            return i;
+        }
+    }
+    return -1;
 }
 void endless(void) {
     for (;;) {

@@ -290,12 +290,34 @@ static int can_be_left_out(const struct work *w, const unsigned char *body) {
     return 1;
 }
 
-/* A body of which other threads could notice something: a call that synchronises or writes elsewhere, or an atomic or the like. */
-static int matters(const struct work *w, const unsigned char *body) {
+/* Whether the block is on its way out: where locals end, clang stores where to go on and ends them in blocks that all share. */
+static int leaves(const struct work *w, unsigned b) {
+    LLVMValueRef to = NULL, slot = NULL;
+    for (LLVMValueRef i = LLVMGetFirstInstruction(w->g->bb[b]); i; i = LLVMGetNextInstruction(i))
+        if (LLVMIsAStoreInst(i) && LLVMIsAConstantInt(LLVMGetOperand(i, 0)) && LLVMIsAAllocaInst(LLVMGetOperand(i, 1))) {
+            to = LLVMGetOperand(i, 0);
+            slot = LLVMGetOperand(i, 1);
+        }
+    for (LLVMUseRef u = slot ? LLVMGetFirstUse(slot) : NULL; u; u = LLVMGetNextUse(u)) {
+        LLVMUseRef v = LLVMIsALoadInst(LLVMGetUser(u)) ? LLVMGetFirstUse(LLVMGetUser(u)) : NULL;
+        LLVMValueRef sw = v ? LLVMGetUser(v) : NULL;
+        if (!sw || !LLVMIsASwitchInst(sw) || !w->l->in[weft__graph_number(w->g, LLVMGetInstructionParent(sw))]) continue;
+        unsigned way = 0; /* the default; operands: value, default, then cases in pairs */
+        for (unsigned k = 1; k < LLVMGetNumSuccessors(sw); k++)
+            if (LLVMGetOperand(sw, 2 * k) == to) way = k;
+        if (!w->l->in[weft__graph_number(w->g, LLVMGetSuccessor(sw, way))]) return 1;
+    }
+    return 0;
+}
+
+/* A body of which other threads could notice something: a call that synchronises, or an atomic or the like; and if the loop counts, a
+ * call that writes elsewhere. What is done on the way out, if something is wrong or found, does not count. (The inner loops of a
+ * compressor do that as well, in loops that do not count: the bits of xz's range coder.) */
+static int matters(const struct work *w, const unsigned char *body, int counts) {
     for (unsigned b = 0; b < w->g->n; b++)
-        for (LLVMValueRef i = body[b] ? LLVMGetFirstInstruction(w->g->bb[b]) : NULL; i; i = LLVMGetNextInstruction(i)) {
+        for (LLVMValueRef i = body[b] && !leaves(w, b) ? LLVMGetFirstInstruction(w->g->bb[b]) : NULL; i; i = LLVMGetNextInstruction(i)) {
             uint64_t does = weft__quiet_inst(w->q, i);
-            if ((does & WEFT_QUIET_LOUD) || (is_call(i) && does && !LLVMIsAIntrinsicInst(i))) return 1;
+            if ((does & WEFT_QUIET_LOUD) || (counts && is_call(i) && does && !LLVMIsAIntrinsicInst(i))) return 1;
         }
     return 0;
 }
@@ -398,7 +420,7 @@ static void one_function(struct work *w, LLVMValueRef fn) {
                 for (unsigned e = 0; e < list[i].latches; e++) weft__shim_keep_loop(end_of(w, list[i].latch[e]));
         if (flags < 0 || has_written(w, w->body)) continue;
         unsigned char *body = body_of(w);
-        int wanted = can_be_left_out(w, body) && matters(w, body);
+        int wanted = can_be_left_out(w, body) && matters(w, body, flags);
         free(body);
         if (!wanted) continue;
         unsigned way = g.succ[g.succ_at[w->decides]] != w->body;
