@@ -297,6 +297,7 @@ struct weft_given {
     uint64_t bound;                /* ticks of all threads; beyond, the run ends with WEFT_OUT_BOUND */
     uint64_t watch;                /* a site: weft_control's `watched` counts how often it is passed */
     uint64_t signals;              /* there are some in the trace */
+    uint64_t plain;                /* 1: iterations that are not left out are not logged */
 };
 struct weft_given_thread { /* one per START of the trace */
     uint64_t tick;                 /* of its START */
@@ -403,7 +404,7 @@ enum weft_sched_kind {
     WEFT_S_DONE = 3,    /* at (tick, site): set flag a when the access or operation is done */
     WEFT_S_INPUT = 4,   /* item kind WEFT_ITEM_*: see `item`, `op`, data */
     WEFT_S_MEMORY = 5,  /* at (tick, site), after the WAITs: memory changes; data: u64 address, then the bytes */
-    WEFT_S_REPEAT = 6,  /* at (tick, site): the iteration that begins there is left out */
+    WEFT_S_REPEAT = 6,  /* at (tick, site): the iteration that begins there is left out, and the next size - 1 of that site */
 };
 
 struct weft_sched_item {

@@ -128,7 +128,7 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
     X(EDGE_STEP, 14, "comes after a position was reached and its first edges were satisfied")                            \
     X(MEMORY, 15, "op: site; u64 address, then bytes: what another process had put there when this thread accessed it") \
     X(AGAIN, 16, "op: 1 for the slot's last block, 2 for the one before, ...: a PART with its bytes")                  \
-    X(REPEAT, 17, "op: WEFT_REPEAT_*; 8 bytes: site: an iteration of a loop begins, or was left out")
+    X(REPEAT, 17, "op: WEFT_REPEAT_*; u64 site: an iteration of a loop begins, or was left out; then u64: so many at once")
 
 enum weft_item_kind {
 #define WEFT_X(name, code, text) WEFT_ITEM_##name = code,

@@ -99,6 +99,7 @@ struct weft_steered {
     uint64_t bound;      /* ticks of all threads; 0: none */
     uint64_t watch;      /* a site; 0: none */
     uint64_t timeout_us; /* for what should never happen: it hangs */
+    bool plain;          /* iterations that are not left out are not in the trace: it is a smaller one, of which no more can be left out */
 };
 #define WEFT_ENDING_FRAMES 16u
 struct weft_ending {

@@ -88,6 +88,12 @@ static bool is_met(const struct weft_item *i) {
     }
 }
 
+static uint32_t times(const struct weft_item *i) {
+    uint64_t n = 1;
+    if (i->size >= 16) memcpy(&n, i->data + 8, 8);
+    return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
 static uint64_t padded(uint64_t n) { return (n + 7) & ~7ull; } /* inputs start with an 8-byte result */
 
 static int first_walk(struct build *b, struct weft_counts *counts, struct weft_err *err) {
@@ -116,7 +122,7 @@ static int first_walk(struct build *b, struct weft_counts *counts, struct weft_e
             continue;
         }
         if (!is_met(&i)) continue;
-        if (i.kind == WEFT_ITEM_MEMORY ? i.size <= 8 : i.op > UINT32_MAX || (i.kind == WEFT_ITEM_REPEAT && i.size != 8)) {
+        if (i.kind == WEFT_ITEM_MEMORY ? i.size <= 8 : i.op > UINT32_MAX || (i.kind == WEFT_ITEM_REPEAT && i.size < 8)) {
             r = weft__err(err, EBADMSG, "%s: chunk %llu at 0x%llx: operation %llu cannot be", b->t->path,
                           (unsigned long long)i.chunk, (unsigned long long)(i.chunk * WEFT_CHUNK + i.off),
                           (unsigned long long)i.op);
@@ -177,7 +183,7 @@ static int second_walk(struct build *b, struct weft_sched_item *items, uint8_t *
         if (i.kind == WEFT_ITEM_REPEAT) memcpy(&out->site, i.data, 8);
         out->a = (uint32_t)i.op;
         out->item = i.kind;
-        out->size = (uint32_t)i.size;
+        out->size = i.kind == WEFT_ITEM_REPEAT ? times(&i) : (uint32_t)i.size;
         out->data = data;
         if (i.size) memcpy(map + data, i.data, i.size);
         data += padded(i.size);

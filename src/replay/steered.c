@@ -128,6 +128,7 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     g->head.next = s->next;
     g->head.bound = s->bound;
     g->head.watch = s->watch;
+    g->head.plain = s->plain;
     for (size_t i = 0; i < g->nitems; i++) g->items[i].data += data;
     for (size_t k = 0; k < tree->n; k++) {
         struct weft_given_thread *t = &g->threads[k];

@@ -84,10 +84,12 @@ static void item(struct find *f, const struct weft_item *i) {
     came_to(t, i->tick, edge ? i->site : 0, !edge && is_met(i->kind));
     t->ended |= i->kind == WEFT_ITEM_EXIT || i->kind == WEFT_ITEM_CRASH || (i->kind == WEFT_ITEM_INPUT && i->op == EXIT_GROUP);
     t->events += is_met(i->kind);
-    if (i->kind == WEFT_ITEM_REPEAT && i->size == 8) {
+    uint64_t times = 1;
+    if (i->kind == WEFT_ITEM_REPEAT && i->size == 16) memcpy(&times, i->data + 8, 8);
+    for (uint64_t n = 0; i->kind == WEFT_ITEM_REPEAT && i->size >= 8 && n < times && n < UINT32_MAX; n++) {
         f->pass = weft__grow(f->pass, &f->passcap, f->npasses + 1, sizeof *f->pass);
         struct weft_pass *p = &f->pass[f->npasses++];
-        *p = (struct weft_pass){.tick = i->tick, .skip = (i->op & WEFT_REPEAT_LEFT_OUT) != 0, .flags = (uint32_t)i->op & ~WEFT_REPEAT_LEFT_OUT};
+        *p = (struct weft_pass){.tick = i->tick + n, .skip = (i->op & WEFT_REPEAT_LEFT_OUT) != 0, .flags = (uint32_t)i->op & ~WEFT_REPEAT_LEFT_OUT};
         memcpy(&p->site, i->data, 8);
     }
     if (i->kind != WEFT_ITEM_INPUT || i->size < 8) return;

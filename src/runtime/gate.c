@@ -270,6 +270,7 @@ static void arm(struct weft_thread *t) {
 /* A debugger may change these words too, while the thread is stopped: it says what for first, and that is looked at last. */
 void weft__gate_arm(struct weft_thread *t) {
     arm(t);
+    if (unlikely(t->left)) t->tls->me = WEFT_POISON; /* loops are to ask */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (likely(!__weft_debug.stop_tick) || t->slot != __weft_debug.stop_slot) return;
     struct weft_tls *s = t->tls;

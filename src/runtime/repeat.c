@@ -6,6 +6,7 @@
  * the answer is weft__steer_repeat's, and is logged; in replay it is what was logged. It makes no tick and no event: each iteration has
  * a tick of its own, so (tick, site) names it. */
 #include "runtime.h"
+#include "sys.h"
 
 /* To test weft: one in eight is left out. */
 static int at_random(struct weft_thread *t, uint64_t site, uint32_t flags) {
@@ -19,9 +20,37 @@ static int at_random(struct weft_thread *t, uint64_t site, uint32_t flags) {
     return 1;
 }
 
+/* Iterations of one loop that are left out one after the other are logged once. They may belong to several times that the program came
+ * to the loop, so several loops may have some left. */
+int weft__left_one(struct weft_thread *t, uint64_t site) {
+    for (uint32_t k = 0; t->left && k < t->nlefts; k++)
+        if (t->lefts[k].site == site && t->lefts[k].times) {
+            t->lefts[k].times--;
+            t->left--;
+            return 1;
+        }
+    return 0;
+}
+void weft__left_more(struct weft_thread *t, uint64_t site, uint64_t times) {
+    uint32_t k = 0;
+    while (k < t->nlefts && t->lefts[k].site != site) k++;
+    if (k == t->lefts_room) {
+        uint32_t room = k ? 2 * k : 64;
+        struct weft_left *n = weft__rt_map(room * sizeof *n);
+        if (k) weft__copy(n, t->lefts, k * sizeof *n);
+        t->lefts = n;
+        t->lefts_room = room;
+    }
+    if (k == t->nlefts) t->lefts[t->nlefts++] = (struct weft_left){site, 0};
+    t->lefts[k].times += times;
+    t->left += times;
+}
+
 static int recorded(struct weft_thread *t, uint64_t site) {
+    if (weft__left_one(t, site)) return 1;
     for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == t->tls->clock; i++)
         if (i->kind == WEFT_S_REPEAT && i->site == site) {
+            weft__left_more(t, site, i->size - 1);
             __atomic_store_n(&i->kind, 0, __ATOMIC_RELEASE);
             return 1;
         }

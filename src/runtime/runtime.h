@@ -146,6 +146,13 @@ struct weft_thread {
     uint32_t last_given;          /* index of the item that it got last, + 1 */
     uint32_t first_given;         /* all before have been used */
     uint32_t passes;              /* of loops: used up */
+    /* Iterations that are left out, of several in a row that are known of (repeat.c). */
+    struct weft_left {
+        uint64_t site;
+        uint64_t times;
+    } *lefts;
+    uint32_t nlefts, lefts_room;
+    uint64_t left;                /* of all of them */
     struct timespec last_time;
     struct weft_seen *seen;       /* by slot */
     struct weft_log log;
@@ -277,6 +284,8 @@ void weft__steer_event(struct weft_thread *t, uint64_t site);
 uint64_t weft__steer_tick(struct weft_thread *t); /* gives the limit for the next one */
 void weft__steer_yield(struct weft_thread *t);
 void weft__steer_forked(struct weft_thread *t);
+int weft__left_one(struct weft_thread *t, uint64_t site); /* repeat.c: 1: it is one of those that are left out, and */
+void weft__left_more(struct weft_thread *t, uint64_t site, uint64_t times); /* so many more are to be */
 int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags); /* 1: the iteration that begins is left out */
 void weft__steer_end(void); /* the process is about to end: everybody runs */
 void weft__baton_pass(struct weft_thread *o); /* NULL: to nobody */

@@ -282,6 +282,8 @@ void weft__turns_born(struct weft_thread *c) {
     c->counted = c->last_clock;
     c->shift = 0;
     c->first_given = c->last_given = c->passes = c->in_a_row = 0;
+    c->nlefts = 0;
+    c->left = 0;
     c->last_site = 0;
     c->last_time = (struct timespec){0, 0};
     c->born_at = ++run.count;
@@ -423,7 +425,9 @@ int weft__turns_wake(const void *object, int n) {
 
 /* The trace's passes are in order; those inside an iteration that is left out do not come. */
 int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags) {
-    uint64_t skip = 0;
+    struct {
+        uint64_t site, times;
+    } r = {site, 0};
     if (t->number != WEFT_NO_NUMBER) {
         const struct weft_given_thread *g = weft__given_thread(t->number);
         const struct weft_pass *p = (const struct weft_pass *)(weft__file + g->passes_off);
@@ -432,10 +436,15 @@ int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags) {
         if (i < g->passes) {
             t->passes = (uint32_t)i + 1;
             t->shift = (int64_t)(p[i].tick - t->tls->clock);
-            skip = p[i].skip;
             __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* by which the limit was */
+            if (weft__left_one(t, site)) return 1;
+            for (; i < g->passes && (p[i].site != site || p[i].skip); i++) r.times += p[i].site == site;
         }
     }
-    weft__log_item(t, WEFT_ITEM_REPEAT, flags | (skip ? WEFT_REPEAT_LEFT_OUT : 0), &site, 8, NULL, 0);
-    return (int)skip;
+    if (r.times) {
+        weft__log_item(t, WEFT_ITEM_REPEAT, flags | WEFT_REPEAT_LEFT_OUT, &r, sizeof r, NULL, 0);
+        weft__left_more(t, site, r.times - 1);
+    } else if (!weft__trace->plain)
+        weft__log_item(t, WEFT_ITEM_REPEAT, flags, &site, 8, NULL, 0);
+    return r.times != 0;
 }

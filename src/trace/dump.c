@@ -145,6 +145,11 @@ static void print_item(FILE *out, const struct weft_item *i, struct weft_symbols
         if (i->op & WEFT_REPEAT_COUNTS) fputs(", counts", out);
         if (i->op & WEFT_REPEAT_WRITTEN) fputs(", written", out);
         if (i->op & WEFT_REPEAT_LEFT_OUT) fputs(", left out", out);
+        if (i->size == 16) {
+            uint64_t n;
+            memcpy(&n, i->data + 8, 8);
+            fprintf(out, " %" PRIu64 " times", n);
+        }
         break;
     case WEFT_ITEM_NOTE:
         fprintf(out, "%-7s", "note");
