@@ -166,7 +166,8 @@ def build(seed, kind, flags):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("seeds", nargs="*", type=int, metavar="SEED", help="1 to 100, without")
-    parser.add_argument("--tries", type=int, default=1000, help="runs until it has failed (1000)")
+    parser.add_argument("--tries", type=int, default=10000, help="runs until it has failed (10000)")
+    parser.add_argument("--tries-sync", type=int, default=1000, help="the same with plan sync (1000)")
     parser.add_argument("--replays", type=int, default=10, help="of the failing run (10)")
     parser.add_argument("--replays-sync", type=int, default=5, help="of that with plan sync (5)")
     parser.add_argument("--limit", type=float, default=20, help="seconds that a run may take (20)")
@@ -208,7 +209,7 @@ def main():
         if not options.no_sync:
             pattern, out = build(seed, "sync", ["-weft-plan=sync"])
             # Chaos would switch where there is synchronisation: not where the lock was forgotten.
-            end, tries = run.catch([out], trace + "-sync", options.tries, options.limit, False)
+            end, tries = run.catch([out], trace + "-sync", options.tries_sync, options.limit, False)
             replays = range(options.replays_sync if end else 0)
             same = sum(not run.replay_once(trace + "-sync", end, options.limit) for _ in replays)
             sync["caught"] += bool(end)
