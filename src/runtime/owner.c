@@ -63,7 +63,7 @@
 #define PAGE_LINES 64u
 int weft__steering; /* enum weft_chaos */
 int weft__given;    /* the run is steered (turns.c) */
-int weft__delays;   /* failures are wanted: lines are split often, and there are delays between accesses of their words */
+int weft__delays;   /* failures are wanted: lines are split often, and delays between accesses of their words are long and many */
 
 /* ---- locks ----------------------------------------------------------------------------------------------------- */
 
@@ -765,11 +765,20 @@ static int has(const struct weft_thread *t, uint32_t line, uint16_t entry, int w
     return entry == t->slot || (entry == WEFT_SHARED && !write && reads(t, line));
 }
 
-/* Mostly short, and now and then so long that another thread gets much done. */
+/* Whether another thread had one of the words in t->held last. */
+static int crosses(const struct weft_thread *t, uint32_t k) {
+    int crossed = 0;
+    for (uint32_t i = 0; i < k; i++) crossed |= stripes[t->held[i]].slot != t->slot;
+    return crossed;
+}
+
+/* Between two accesses of words that are fought over. A thread lets go of a word when it comes for the next one, and whoever waits
+ * for the first gets it too late to see what was between them: two variables that belong together would be written and read
+ * together. Short; if failures are wanted, now and then so long that another thread gets much done. */
 static void delay(struct weft_thread *t) {
     uint64_t x = next_random(t);
     if (x & 3) return;
-    uint32_t bits = x & 0x3c ? 5 : 10;
+    uint32_t bits = !weft__delays || x & 0x3c ? 5 : 10;
     for (int i = (int)((x >> 8) & ((1u << bits) - 1)); i > 0; i--) weft__pause();
 }
 
@@ -806,7 +815,7 @@ static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t si
             continue;
         }
         if (!k) return;
-        if (unlikely(weft__delays)) delay(t);
+        if ((weft__delays || crosses(t, k)) && !weft__given) delay(t);
         for (uint32_t i = 0; i < k; i++) stripe_lock(&stripes[t->held[i]]);
         t->nheld = k;
         /* Ours stay ours (we did not wait); a SPLIT line may have been joined before we had its words. */
@@ -817,9 +826,7 @@ static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t si
             continue;
         }
         if (lines == 1) {
-            int crossed = 0;
-            for (uint32_t i = 0; i < k; i++) crossed |= stripes[t->held[i]].slot != t->slot;
-            if (unlikely(episode(t, first, crossed))) {
+            if (unlikely(episode(t, first, crosses(t, k)))) {
                 weft__rec_release(t);
                 join(t, first, site);
                 continue;
