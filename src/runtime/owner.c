@@ -173,7 +173,7 @@ void weft__rec_release(struct weft_thread *t) {
 }
 
 /* Time, for what follows; in a steered run one that is the same whenever it is made again. */
-static uint64_t moment(void) { return unlikely(weft__given) ? weft__root->events << 10 : weft__tsc(); }
+#define moment() (unlikely(weft__given) ? weft__root->events << 10 : weft__tsc())
 
 /* ---- heat: what is quarrelled over. Heuristics only; racing updates are harmless. -----------------------------------
  *
