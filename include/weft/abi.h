@@ -299,7 +299,7 @@ struct weft_given {
     uint64_t signals;              /* there are some in the trace */
     uint64_t plain;                /* 1: iterations that are not left out are not logged */
 };
-struct weft_given_thread { /* one per START of the trace */
+struct weft_given_thread { /* one per START of the trace; and one more: threads that are not even created any more */
     uint64_t tick;                 /* of its START */
     uint64_t cut;                  /* the process ended when it had come to this tick; UINT64_MAX: it ended before */
     uint32_t slot;

@@ -183,7 +183,8 @@ enum weft_op {
 #undef WEFT_X
 };
 
-/* A thread that was removed (weft simplify): it ends at once. What it would have done for others: */
+/* A thread that was removed (weft simplify): it ends at once. What it would have done for others; the main thread's START has it of those
+ * that are not even created any more: */
 struct weft_removed {
     uint64_t value; /* for who joins it */
     /* struct weft_removed_barrier follow */

@@ -61,6 +61,7 @@ struct weft_tree_thread {
     uint32_t slot;
     uint32_t parent;         /* number; of the main thread 0 */
     uint32_t level;          /* 0: the main thread */
+    uint64_t made_tick;      /* of the parent, when it was created */
     bool removed;            /* it ends at once already */
     uint64_t value;          /* what it gave to who joined it, as far as the trace tells */
     uint64_t from_tick, to_tick; /* of its first item; how far it is known to have come */
@@ -76,6 +77,8 @@ struct weft_tree_thread {
 struct weft_tree {
     struct weft_tree_thread *list; /* by number: the main thread is 0, parents come before their children */
     size_t n;
+    struct weft_removed_barrier *gone; /* barriers of threads that were removed and are not even created any more; new memory */
+    size_t ngone;
 };
 int weft__tree_make(struct weft_trace *t, struct weft_tree *out, struct weft_err *err) WEFT_MUST;
 void weft__tree_fini(struct weft_tree *t);

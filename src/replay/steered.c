@@ -33,24 +33,51 @@ static uint64_t value_of(const struct weft_tree_thread *t) {
     return v;
 }
 
-static void add_barriers(struct given *g, const struct weft_tree_thread *t) {
-    for (size_t i = 0; i < t->nbarriers; i++) {
-        g->barriers = weft__grow(g->barriers, &g->barriers_cap, g->nbarriers + 1, sizeof *g->barriers);
-        g->barriers[g->nbarriers] = t->barrier[i];
-        if (!t->ended) g->barriers[g->nbarriers].rounds = UINT64_MAX; /* the process ended first: it would have come again */
-        g->nbarriers++;
-    }
+static void add_barrier(struct given *g, uint64_t object, uint64_t rounds) {
+    g->barriers = weft__grow(g->barriers, &g->barriers_cap, g->nbarriers + 1, sizeof *g->barriers);
+    g->barriers[g->nbarriers++] = (struct weft_removed_barrier){object, rounds};
+}
+
+/* If the end of the process kept it from that, it would have come again; and to where its siblings came. */
+static void add_barriers(struct given *g, const struct weft_tree *tree, const struct weft_tree_thread *t) {
+    size_t from = g->nbarriers;
+    for (size_t i = 0; i < t->nbarriers; i++) add_barrier(g, t->barrier[i].object, t->ended ? t->barrier[i].rounds : UINT64_MAX);
+    for (size_t k = 1; k < tree->n && !t->ended; k++)
+        for (size_t i = 0; i < tree->list[k].nbarriers && tree->list[k].parent == t->parent; i++) {
+            bool has = false;
+            for (size_t j = from; j < g->nbarriers; j++) has |= g->barriers[j].object == tree->list[k].barrier[i].object;
+            if (!has) add_barrier(g, tree->list[k].barrier[i].object, UINT64_MAX);
+        }
 }
 
 /* Thread k is removed: it comes to its barriers, and so do the threads that it would have made. */
 static void removed(struct given *g, const struct weft_tree *tree, uint32_t k) {
-    g->threads[k].barriers_off = g->nbarriers;
     for (uint32_t i = k; i < tree->n; i++) {
         uint32_t up = i;
         while (up > k) up = tree->list[up].parent;
-        if (up == k) add_barriers(g, &tree->list[i]);
+        if (up == k) add_barriers(g, tree, &tree->list[i]);
     }
-    g->threads[k].barriers = g->nbarriers - g->threads[k].barriers_off;
+}
+
+/* The iteration in which the thread was created may be left out: of some loop of its parent the last one before that is. */
+static bool never_made(const struct weft_tree *tree, const struct weft_tree_thread *t) {
+    const struct weft_tree_thread *p = &tree->list[t->parent];
+    for (size_t i = 0; i < p->npasses && p->pass[i].tick <= t->made_tick; i++) {
+        bool last = p->pass[i].skip;
+        for (size_t k = i + 1; k < p->npasses && p->pass[k].tick <= t->made_tick && last; k++) last = p->pass[k].site != p->pass[i].site;
+        if (last) return true;
+    }
+    return false;
+}
+
+/* What no thread tells that is created: from the beginning on. The main thread's START has it. */
+static void gone(struct given *g, const struct weft_tree *tree) {
+    struct weft_given_thread *last = &g->threads[tree->n];
+    *last = (struct weft_given_thread){.cut = UINT64_MAX, .removed = 2, .barriers_off = g->nbarriers};
+    for (size_t i = 0; i < tree->ngone; i++) add_barrier(g, tree->gone[i].object, tree->gone[i].rounds);
+    for (uint32_t k = 1; k < tree->n; k++)
+        if (tree->list[k].removed && !tree->list[tree->list[k].parent].removed && never_made(tree, &tree->list[k])) removed(g, tree, k);
+    last->barriers = g->nbarriers - last->barriers_off;
 }
 
 static void add(struct given *g, const struct weft_item *i, uint64_t site) {
@@ -76,14 +103,16 @@ static int gather(const struct weft_steered *s, struct given *g, struct weft_err
     const struct weft_tree *tree = s->tree;
     uint32_t *seen = weft__alloc((tree->n + 1) * sizeof *seen);
     int r = 0;
-    g->threads = weft__alloc((tree->n + 1) * sizeof *g->threads);
+    g->threads = weft__alloc((tree->n + 1) * sizeof *g->threads); /* the last one: for those that are gone */
     for (uint32_t k = 0; k < tree->n && r == 0; k++) {
         const struct weft_tree_thread *t = &tree->list[k];
         struct weft_cursor c;
         struct weft_item i;
         g->threads[k] = (struct weft_given_thread){.tick = t->from_tick, .cut = t->ended ? UINT64_MAX : t->to_tick, .slot = t->slot, .removed = t->removed, .value = value_of(t),
                                                     .items_off = g->nitems, .passes = t->npasses};
-        if (t->removed) removed(g, tree, k);
+        g->threads[k].barriers_off = g->nbarriers;
+        if (t->removed && !never_made(tree, t)) removed(g, tree, k);
+        g->threads[k].barriers = g->nbarriers - g->threads[k].barriers_off;
         weft__cursor_open(&c, s->from, t->slot);
         while ((r = weft__cursor_next(&c, &i, err)) > 0) {
             uint64_t site = 0;
@@ -107,6 +136,7 @@ static int gather(const struct weft_steered *s, struct given *g, struct weft_err
         weft__cursor_close(&c);
         g->threads[k].items = g->nitems - g->threads[k].items_off;
     }
+    gone(g, tree);
     free(seen);
     return r;
 }
@@ -117,12 +147,12 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     size_t passes = 0;
     for (size_t k = 0; k < tree->n; k++) passes += tree->list[k].npasses;
     uint64_t at = weft__page_up(sizeof(struct weft_control));
-    uint64_t threads = at + sizeof g->head, turns = threads + tree->n * sizeof *g->threads, pass = turns + s->nturns * sizeof *s->turns;
+    uint64_t threads = at + sizeof g->head, turns = threads + (tree->n + 1) * sizeof *g->threads, pass = turns + s->nturns * sizeof *s->turns;
     uint64_t barriers = pass + passes * sizeof(struct weft_pass), items = barriers + g->nbarriers * sizeof *g->barriers, data = items + g->nitems * sizeof *g->items;
     int r = weft__schedule_grow(m, weft__page_up(data + g->ndata + 1), err);
     if (r < 0) return r;
     g->head.threads_off = threads;
-    g->head.threads = tree->n;
+    g->head.threads = tree->n + 1;
     g->head.turns_off = turns;
     g->head.turns = s->nturns;
     g->head.next = s->next;
@@ -138,8 +168,9 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
         if (t->passes) memcpy(m->map + pass, tree->list[k].pass, t->passes * sizeof(struct weft_pass));
         pass += t->passes * sizeof(struct weft_pass);
     }
+    g->threads[tree->n].barriers_off = barriers + g->threads[tree->n].barriers_off * sizeof *g->barriers;
     memcpy(m->map + at, &g->head, sizeof g->head);
-    memcpy(m->map + threads, g->threads, tree->n * sizeof *g->threads);
+    memcpy(m->map + threads, g->threads, (tree->n + 1) * sizeof *g->threads);
     if (s->nturns) memcpy(m->map + turns, s->turns, s->nturns * sizeof *s->turns);
     if (g->nbarriers) memcpy(m->map + barriers, g->barriers, g->nbarriers * sizeof *g->barriers);
     if (g->nitems) memcpy(m->map + items, g->items, g->nitems * sizeof *g->items);

@@ -13,6 +13,7 @@
 struct made { /* a creation */
     uint32_t creator; /* index of the thread, as they were found */
     uint32_t slot, creator_slot;
+    uint64_t tick;
 };
 
 struct find {
@@ -23,6 +24,8 @@ struct find {
     size_t nmade, mcap;
     struct weft_pass *pass;
     size_t npasses, passcap;
+    struct weft_removed_barrier *gone;
+    size_t ngone;
 };
 
 static bool is_met(uint32_t kind) {
@@ -69,12 +72,17 @@ static void item(struct find *f, const struct weft_item *i) {
         finish_passes(f);
         f->list = weft__grow(f->list, &f->cap, f->n + 1, sizeof *f->list);
         f->parent_slot = weft__grow(f->parent_slot, &f->pcap, f->n + 1, sizeof *f->parent_slot);
-        f->list[f->n] = (struct weft_tree_thread){.slot = i->slot, .from_tick = i->tick, .removed = i->size >= 8};
+        f->list[f->n] = (struct weft_tree_thread){.slot = i->slot, .from_tick = i->tick, .removed = i->op && i->size >= 8};
         if (i->size >= 8) memcpy(&f->list[f->n].value, i->data, 8);
         for (size_t at = 8; at + sizeof(struct weft_removed_barrier) <= i->size; at += sizeof(struct weft_removed_barrier)) {
             struct weft_removed_barrier b;
             memcpy(&b, i->data + at, sizeof b);
-            came_to_barrier(&f->list[f->n], b.object, b.rounds);
+            if (i->op)
+                came_to_barrier(&f->list[f->n], b.object, b.rounds);
+            else {
+                f->gone = weft__resize(f->gone, (f->ngone + 1) * sizeof *f->gone);
+                f->gone[f->ngone++] = b;
+            }
         }
         f->parent_slot[f->n++] = (uint32_t)i->op;
     }
@@ -101,7 +109,7 @@ static void item(struct find *f, const struct weft_item *i) {
             if (f->nmade) f->nmade--;
         } else if (slot) {
             f->made = weft__grow(f->made, &f->mcap, f->nmade + 1, sizeof *f->made);
-            f->made[f->nmade++] = (struct made){(uint32_t)f->n - 1, slot, i->slot};
+            f->made[f->nmade++] = (struct made){(uint32_t)f->n - 1, slot, i->slot, i->tick};
         }
     }
     if (i->op == WEFT_OP_BARRIER_WAIT && i->size == 16) {
@@ -140,12 +148,15 @@ static int second_walk(struct weft_trace *t, struct find *f, struct weft_err *er
     return r;
 }
 
-/* Found index of the parent of the k-th thread. */
+/* Found index of the parent of the k-th thread; also when that created it. */
 static uint32_t parent_of(const struct find *f, size_t k) {
     size_t nth = 0;
     for (size_t i = 0; i < k; i++) nth += f->list[i].slot == f->list[k].slot && f->parent_slot[i] == f->parent_slot[k];
     for (size_t i = 0; i < f->nmade; i++)
-        if (f->made[i].slot == f->list[k].slot && f->made[i].creator_slot == f->parent_slot[k] && !nth--) return f->made[i].creator;
+        if (f->made[i].slot == f->list[k].slot && f->made[i].creator_slot == f->parent_slot[k] && !nth--) {
+            f->list[k].made_tick = f->made[i].tick;
+            return f->made[i].creator;
+        }
     return NONE;
 }
 
@@ -196,6 +207,8 @@ int weft__tree_make(struct weft_trace *t, struct weft_tree *out, struct weft_err
         free(f.list[k].pass);
         free(f.list[k].barrier);
     }
+    out->gone = f.gone;
+    out->ngone = f.ngone;
     free(f.list);
     free(f.parent_slot);
     free(f.made);
@@ -210,6 +223,7 @@ void weft__tree_fini(struct weft_tree *t) {
         free(t->list[i].barrier);
     }
     free(t->list);
+    free(t->gone);
     *t = (struct weft_tree){0};
 }
 

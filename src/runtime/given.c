@@ -186,6 +186,14 @@ void weft__given_removed(struct weft_thread *t) {
     }
 }
 
+/* The last of the given threads is none: it has the barriers of those that are not even created any more. */
+void weft__given_start(struct weft_thread *t) {
+    struct weft_removed r = {0};
+    const struct weft_given_thread *g = weft__given ? weft__given_thread((uint32_t)weft__trace->threads - 1) : NULL;
+    uint64_t n = g ? g->barriers : 0;
+    weft__log_item(t, WEFT_ITEM_START, 0, &r, n ? sizeof r : 0, n ? weft__file + g->barriers_off : NULL, n * sizeof(struct weft_removed_barrier));
+}
+
 /* ---- time: it goes on, though the trace does not */
 
 int weft__given_time(struct weft_thread *t, struct timespec *ts) {

@@ -335,7 +335,7 @@ static void begin(struct weft_thread *t) {
     }
     weft__tick(t);
     if (weft__mode == WEFT_RECORD)
-        weft__log_item(t, WEFT_ITEM_START, 0, NULL, 0, NULL, 0);
+        weft__given_start(t);
     else if (!weft__gate_input(t, WEFT_ITEM_START, 0))
         weft__diverged("the trace does not start with the main thread");
     weft__modules(t);

@@ -390,7 +390,7 @@ again:
         }
         weft__inside(t);
     }
-    if (unlikely(weft__given) && r == 0 && value && weft__thread_of(p)) {
+    if (unlikely(weft__given) && r == 0 && weft__thread_of(p)) {
         uint64_t gave[2] = {(uint64_t)(uintptr_t)value, weft__thread_of(p)->slot}; /* for who removes it */
         weft__log_input(t, WEFT_OP_THREAD_JOIN, 0, gave, sizeof gave);
     } else
