@@ -51,13 +51,13 @@ static bool says(const char *wanted, const char *place) {
     return n <= m && strcmp(place + m - n, wanted) == 0 && (n == m || place[m - n - 1] == '/' || *wanted == '/');
 }
 
-static bool repeats(void *ctx, uint64_t site) {
+static bool repeats(void *ctx, const struct weft_pass *p) {
     struct simplify *x = ctx;
-    if (!x->nrepeats) return true;
-    const char *place = weft__symbols_line(x->symbols, site);
+    if (p->flags & (WEFT_REPEAT_COUNTS | WEFT_REPEAT_WRITTEN)) return true;
+    const char *place = x->nrepeats ? weft__symbols_line(x->symbols, p->site) : "";
     for (size_t i = 0; i < x->nrepeats; i++)
         if (says(x->repeat[i], place)) return true;
-    return true; /* all loops whose iterations are in the trace are */
+    return false;
 }
 
 /* ---- what it tells ---- */
@@ -122,7 +122,8 @@ static int usable(struct weft_trace *t, const char *fail_if, struct weft_err *er
         return weft__err(err, EOPNOTSUPP, "%s: has several processes: only runs of one process can be simplified", t->dir);
     if (t->end.kind == WEFT_END_EXIT && t->end.code == 0 && !fail_if)
         return weft__err(err, EINVAL, "%s: this run did not fail: it ended with status 0 (--fail-if says what else is a failure)", t->dir);
-    return weft__program_unchanged(t, err);
+    int r = weft__modules_read(t, err);
+    return r < 0 ? r : weft__program_unchanged(t, err);
 }
 
 /* The folder for the result: new, or one of ours. */
@@ -175,15 +176,14 @@ static int search(struct simplify *x) {
         weft__fail(err);
         goto out;
     }
-    if (x->trial.any_order) weft__warn("it fails in every non-preemptive order tried: what is left out is judged by the failure alone");
+    if (!x->trial.orders) weft__warn("it fails in every non-preemptive order tried: what is left out is judged by the failure alone");
     x->symbols = weft__symbols_new(x->first->t);
     struct weft_trace *t;
     if ((r = weft__trace_open(first.s, &t, err)) < 0 || (r = weft__state_new(t, x->first->id, &x->search.now, err)) < 0) {
         weft__fail(err);
         goto out;
     }
-    x->search.now->alone = x->first->alone;
-    x->result = (struct weft_result){.origin = x->trace->dir, .before = &x->trace->size, .first = x->first, .any_order = x->trial.any_order};
+    x->result = (struct weft_result){.origin = x->trace->dir, .before = &x->trace->size, .first = x->first, .any_order = !x->trial.orders};
     publish(x, NULL);
     if (x->error == 0) r = weft__search(&x->search, err);
     if (x->error < 0) r = x->error;

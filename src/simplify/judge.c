@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One candidate: does it show the same bug? (LEAN, definition 2.) It has to fail in the same way when its threads take their turns, and
- * to pass in one order without preemptions: so it is the order that makes it fail, and what was left out did not break the program.
- * Such an order has to come by the failing place and to end normally. Three are tried, that which passed last first. The failing place
- * counts only if the whole program comes there in a run that passes: it may be what the program does when a check has failed.
+ * to pass in orders without preemptions: so it is the order that makes it fail, and what was left out did not break the program. Three
+ * such orders are tried with the whole program; those in which that passes, the candidate has to pass as well. (One of them is not
+ * enough: main without the iterations in which it joins its threads still passes if it runs first.)
  *
- * If the trace itself passes in none of them (all its threads race in any order, or it is no bug of the order at all), only the
- * failure counts. */
+ * To pass is to end normally and to come by the failing place. That counts only if the whole program comes there in a run that passes: it
+ * may be what the program does when a check has failed. If the whole program passes in none of the orders, only the failure counts. */
 #include "simplify/simplify.h"
 
 #include <errno.h>
@@ -59,9 +59,31 @@ static struct weft_steered steer(const struct weft_trial *trial, const struct we
                                  .timeout_us = trial->timeout_us};
 }
 
+/* Threads that nobody joined. */
+static int loose_threads(const char *dir, uint64_t *out, struct weft_err *err) {
+    struct weft_trace *t;
+    struct weft_cursor c;
+    struct weft_item i;
+    int64_t error;
+    int r = weft__trace_open(dir, &t, err);
+    if (r < 0) return r;
+    *out = 0;
+    weft__cursor_open(&c, t, 0);
+    c.skim = true;
+    while ((r = weft__cursor_next(&c, &i, err)) > 0) {
+        if (i.kind == WEFT_ITEM_START) *out += 1;
+        if (i.kind != WEFT_ITEM_INPUT || i.op != WEFT_OP_THREAD_JOIN || i.size < 24) continue;
+        memcpy(&error, i.data, 8);
+        *out -= error == 0;
+    }
+    weft__cursor_close(&c);
+    weft__trace_close(t);
+    return r;
+}
+
 /* The recording stays. */
 static int alone(const struct weft_trial *trial, const struct weft_candidate *c, enum weft_next next, const char *dir, enum weft_verdict *out,
-                 bool *watched, struct weft_err *err) {
+                 bool *watched, uint64_t *loose, struct weft_err *err) {
     struct weft_steered s = steer(trial, c, WEFT_CHAOS_ALONE, next);
     struct weft_ending e;
     struct weft_failure f;
@@ -74,28 +96,34 @@ static int alone(const struct weft_trial *trial, const struct weft_candidate *c,
     *watched = e.watched > 0;
     bool good = e.kind == WEFT_END_EXIT && e.code == 0 && !by_command;
     *out = good ? WEFT_PASSES : WEFT_FAILS;
-    return 0;
+    return good ? loose_threads(dir, loose, err) : 0;
 }
 
-/* Whether one of the orders passes; `next` is tried first, and becomes the one. *elsewhere: one would, but does not come by the failing
- * place; then *next is that, if none passes. */
-static int any_alone(const struct weft_trial *trial, const struct weft_candidate *c, const char *dir, uint32_t *next, bool *passes, bool *elsewhere,
-                     struct weft_err *err) {
+#define ORDERS 3
+static const enum weft_next order[ORDERS] = {WEFT_NEXT_CHILD, WEFT_NEXT_PARENT, WEFT_NEXT_TURNS};
+
+/* Those of the orders (bits) that pass; *by: of these, those that come by the failing place. first: this is the whole program; otherwise one
+ * that does not is enough to know, and an order in which threads are not joined that were joined before does not pass: then it would be
+ * what comes after them that fails, for want of the join. */
+static int alone_all(struct weft_trial *trial, const struct weft_candidate *c, const char *dir, unsigned orders, bool first, unsigned *pass,
+                     unsigned *by, struct weft_err *err) {
     struct weft_strbuf path = {0};
-    enum weft_next order[] = {*next, WEFT_NEXT_CHILD, WEFT_NEXT_PARENT, WEFT_NEXT_TURNS};
     int r = 0;
     weft__strbuf_printf(&path, "%s.alone", dir);
-    *passes = *elsewhere = false;
-    for (size_t i = 0; i < sizeof order / sizeof *order && r == 0 && !*passes; i++) {
+    *pass = *by = 0;
+    for (unsigned i = 0; i < ORDERS && r == 0; i++) {
         enum weft_verdict v = WEFT_UNRESOLVED;
         bool watched = false;
-        if (i && order[i] == order[0]) continue;
-        r = alone(trial, c, order[i], path.s, &v, &watched, err);
+        uint64_t loose = 0;
+        if (!(orders >> order[i] & 1)) continue;
+        r = alone(trial, c, order[i], path.s, &v, &watched, &loose, err);
         remove_run(path.s);
-        if (r < 0 || v != WEFT_PASSES) continue;
-        *passes = watched || !trial->failure.last_site;
-        if (*passes || !*elsewhere) *next = order[i];
-        *elsewhere = true;
+        if (r < 0) break;
+        if (first) trial->loose[order[i]] = loose;
+        if (loose > trial->loose[order[i]]) v = WEFT_FAILS;
+        if (v == WEFT_PASSES) *pass |= 1u << order[i];
+        if (v == WEFT_PASSES && (watched || !trial->failure.last_site)) *by |= 1u << order[i];
+        if (!first && !(*by >> order[i] & 1)) break;
     }
     weft__strbuf_fini(&path);
     return r;
@@ -108,13 +136,14 @@ static int open_state(const char *dir, uint64_t key, struct weft_state **out, st
 }
 
 int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, struct weft_judged *out, struct weft_err *err) {
-    const struct weft_trial *trial = ctx;
+    struct weft_trial *trial = ctx;
     struct weft_steered s = steer(trial, c, WEFT_CHAOS_TURNS, WEFT_NEXT_TURNS);
     struct weft_ending e;
     struct weft_failure f;
     struct weft_state *state;
-    bool by_command, passes = true, elsewhere;
-    *out = (struct weft_judged){.verdict = WEFT_UNRESOLVED, .alone = c->from->alone};
+    bool by_command;
+    unsigned pass, by;
+    *out = (struct weft_judged){.verdict = WEFT_UNRESOLVED};
     int r = weft__steered_run(&s, dir, &e, err);
     if (r < 0) return r;
     out->forget = e.outcome == WEFT_OUT_RUNNING;
@@ -122,8 +151,8 @@ int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, 
     look_at(trial, dir, &e, &f, &by_command);
     out->verdict = WEFT_PASSES;
     if (trial->fails ? !by_command || f.kind != trial->failure.kind || f.code != trial->failure.code : !weft__failure_same(&f, &trial->failure)) return 0;
-    if (!trial->any_order && (r = any_alone(trial, c, dir, &out->alone, &passes, &elsewhere, err)) < 0) return r;
-    if (!passes) return 0;
+    if ((r = alone_all(trial, c, dir, trial->orders, false, &pass, &by, err)) < 0) return r;
+    if (by != trial->orders) return 0;
     if ((r = open_state(dir, 0, &state, err)) < 0) return r;
     out->verdict = WEFT_FAILS;
     out->size = state->size;
@@ -133,9 +162,7 @@ int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, 
 
 int weft__trial_open(void *ctx, const char *dir, const struct weft_judged *j, struct weft_state **out, struct weft_err *err) {
     (void)ctx;
-    int r = open_state(dir, j->key, out, err);
-    if (r == 0) (*out)->alone = (enum weft_next)j->alone;
-    return r;
+    return open_state(dir, j->key, out, err);
 }
 
 /* The trace's own fatal signal: where it was raised; 0: not known, or it was sent. */
@@ -179,8 +206,8 @@ int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, 
     struct weft_candidate c;
     struct weft_ending e;
     struct weft_failure f;
-    bool by_command = false, passes = false, elsewhere = false;
-    uint32_t next = WEFT_NEXT_CHILD;
+    bool by_command = false;
+    unsigned pass, by;
     uint64_t ip, begun = weft__now_us();
     int r = crash_of(trace->t, &ip, err);
     if (r < 0) return r;
@@ -204,10 +231,9 @@ int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, 
     trial->timeout_us = TIMEOUT_US + 20 * (weft__now_us() - begun);
     weft__candidate_init(&c, *out);
     weft__candidate_close(&c);
-    r = any_alone(trial, &c, dir, &next, &passes, &elsewhere, err);
-    if (!passes && elsewhere) trial->failure.last_site = 0; /* what comes after a check that failed, say */
-    trial->any_order = !passes && !elsewhere;
-    (*out)->alone = (enum weft_next)next;
+    r = alone_all(trial, &c, dir, (1u << ORDERS) - 1, true, &pass, &by, err);
+    if (!by) trial->failure.last_site = 0; /* what comes after a check that failed, say */
+    trial->orders = by ? by : pass;
     weft__candidate_fini(&c);
     if (r < 0) weft__state_free(*out);
     return r;
@@ -219,11 +245,13 @@ struct weft_state *weft__trial_order(const struct weft_trial *trial, const struc
     struct weft_err err;
     enum weft_verdict v = WEFT_UNRESOLVED;
     bool watched;
-    if (trial->any_order) return NULL;
+    uint64_t loose;
+    if (!trial->orders) return NULL;
+    enum weft_next next = trial->orders >> WEFT_NEXT_PARENT & 1 ? WEFT_NEXT_PARENT : trial->orders >> WEFT_NEXT_CHILD & 1 ? WEFT_NEXT_CHILD : WEFT_NEXT_TURNS;
     weft__candidate_init(&c, s);
     weft__candidate_close(&c);
     remove_run(dir);
-    if (alone(trial, &c, s->alone, dir, &v, &watched, &err) == 0 && v == WEFT_PASSES && open_state(dir, 0, &out, &err) < 0) out = NULL;
+    if (alone(trial, &c, next, dir, &v, &watched, &loose, &err) == 0 && v == WEFT_PASSES && open_state(dir, 0, &out, &err) < 0) out = NULL;
     weft__candidate_fini(&c);
     return out;
 }

@@ -4,7 +4,8 @@
  *   threads      level by level of the thread tree, delta debugging over the threads of a level; descendants go along (LEAN's
  *                algorithms 1 and 2)
  *   iterations   for each thread and loop, delta debugging over the iterations (algorithm 4). Before that, what is cheap and takes most
- *                away: all of them; the n-th one of every thread (they wait for each other: a barrier, a queue); all of a thread
+ *                away: all of them; the n-th one of all loops of a thread that go side by side; the n-th one of every thread (they
+ *                wait for each other: a barrier, a queue); all of a thread
  *   switches     turns are left out, so that a thread goes on later with what it would have done; moved to the thread's turn before;
  *                or go on until the thread waits. In large pieces first. Until no single change of these makes the switches fewer
  *
@@ -122,6 +123,55 @@ static int by_threads(struct weft_search *s, bool *gone, struct weft_err *err) {
 
 /* ---- iterations ---- */
 
+static size_t count_passes(struct weft_search *s, const struct weft_tree_thread *t, uint64_t loop) {
+    size_t n = 0;
+    for (size_t k = 0; k < t->npasses; k++) n += t->pass[k].site == loop && !t->pass[k].skip && s->repeats(s->ctx, &t->pass[k]);
+    return n;
+}
+
+/* The children that the thread created in the k-th iteration, as far as the ticks tell. */
+static void add_children(struct items *it, uint32_t thread, size_t k, size_t group) {
+    const struct weft_tree *tree = &it->s->now->tree;
+    const struct weft_tree_thread *t = &tree->list[thread];
+    uint64_t to = UINT64_MAX;
+    for (size_t j = k + 1; j < t->npasses && to == UINT64_MAX; j++)
+        if (t->pass[j].site == t->pass[k].site) to = t->pass[j].tick;
+    for (uint32_t i = 1; i < tree->n; i++) {
+        const struct weft_tree_thread *o = &tree->list[i];
+        if (o->parent == thread && !o->removed && o->made_tick >= t->pass[k].tick && o->made_tick < to) add(it, i, SIZE_MAX, group);
+    }
+}
+
+/* Loops over the same things: one creates the threads, others send them work and join them. The n-th iteration of all these goes away, and
+ * the thread that it created with it. Loops are taken to be such if one counts to n, and the others, in all, to a multiple of n. */
+static int side_by_side(struct weft_search *s, uint32_t thread, bool *gone, struct weft_err *err) {
+    size_t last = 1;
+    for (int r = 0;;) {
+        const struct weft_tree_thread *t = &s->now->tree.list[thread];
+        struct items it = {.s = s};
+        size_t n = SIZE_MAX, loops = 0;
+        for (size_t k = 0; k < t->npasses; k++) {
+            size_t c = t->pass[k].skip ? 0 : count_passes(s, t, t->pass[k].site);
+            if (c > last && c < n) n = c;
+        }
+        if (n == SIZE_MAX) return 0;
+        last = n;
+        for (size_t k = 0; k < t->npasses; k++) {
+            size_t c = count_passes(s, t, t->pass[k].site), number = 0;
+            if (t->pass[k].skip || !c || c % n || !s->repeats(s->ctx, &t->pass[k])) continue;
+            for (size_t j = 0; j < k; j++) number += t->pass[j].site == t->pass[k].site && !t->pass[j].skip;
+            loops += number == 0;
+            add(&it, thread, k, number % n);
+            if (c == n) add_children(&it, thread, k, number % n);
+        }
+        if (loops < 2) {
+            free(it.list);
+            continue;
+        }
+        if ((r = without(&it, false, gone, err)) < 0) return r;
+    }
+}
+
 /* Iterations of a thread that are not left out yet; of one loop, or of all (0). By number, if `together`; otherwise each by itself. */
 static void add_passes(struct items *it, uint32_t thread, uint64_t loop, bool together) {
     struct weft_search *s = it->s;
@@ -129,7 +179,7 @@ static void add_passes(struct items *it, uint32_t thread, uint64_t loop, bool to
     size_t number = 0;
     if (t->removed) return;
     for (size_t k = 0; k < t->npasses; k++) {
-        if (t->pass[k].skip || (loop && t->pass[k].site != loop) || !s->repeats(s->ctx, t->pass[k].site)) continue;
+        if (t->pass[k].skip || (loop && t->pass[k].site != loop) || !s->repeats(s->ctx, &t->pass[k])) continue;
         add(it, thread, k, together ? number++ : it->count);
     }
 }
@@ -140,7 +190,7 @@ static uint64_t next_loop(struct weft_search *s, uint32_t thread, const uint64_t
         const struct weft_tree_thread *t = &s->now->tree.list[i];
         if (t->removed || (thread != UINT32_MAX && i != thread)) continue;
         for (size_t k = 0; k < t->npasses; k++) {
-            bool was = t->pass[k].skip || !s->repeats(s->ctx, t->pass[k].site);
+            bool was = t->pass[k].skip || !s->repeats(s->ctx, &t->pass[k]);
             for (size_t j = 0; j < n && !was; j++) was = done[j] == t->pass[k].site;
             if (!was) return t->pass[k].site;
         }
@@ -171,6 +221,8 @@ static int by_iterations(struct weft_search *s, bool *gone, struct weft_err *err
     for (uint32_t i = 0; i < s->now->tree.n; i++) add_passes(&all, i, 0, false);
     if (!all.count) return 0;
     int r = without(&all, true, gone, err);
+    for (uint32_t i = 0; r == 0 && i < s->now->tree.n; i++)
+        if (!s->now->tree.list[i].removed) r = side_by_side(s, i, gone, err);
     if (r == 0) r = loops_of(s, UINT32_MAX, gone, err);
     for (uint32_t i = 0; r == 0 && i < s->now->tree.n; i++) {
         struct items own = {.s = s};

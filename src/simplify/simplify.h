@@ -47,7 +47,7 @@ void weft__failure_text(const struct weft_failure *f, struct weft_strbuf *out);
 struct weft_size {
     uint64_t threads;    /* that are not removed, the main thread included */
     uint64_t iterations; /* that are not left out, */
-    uint64_t most_iterations; /* and of one loop in one thread */
+    uint64_t most_iterations; /* and of one loop in one thread other than the main thread */
     uint64_t events, switches, preemptive;
     uint64_t bytes;      /* of items */
     uint64_t ticks;      /* of all threads */
@@ -60,7 +60,6 @@ struct weft_state {
     struct weft_turn *turns;
     size_t nturns;
     struct weft_size size;
-    enum weft_next alone; /* the order without preemptions that passed */
 };
 /* Takes over the trace, even if it fails. */
 int weft__state_new(struct weft_trace *t, uint64_t id, struct weft_state **out, struct weft_err *err) WEFT_MUST;
@@ -121,7 +120,7 @@ struct weft_effort {
 struct weft_search {
     struct weft_judge *judge;
     struct weft_state *now;
-    bool (*repeats)(void *ctx, uint64_t site); /* is this a loop whose iterations may be left out? */
+    bool (*repeats)(void *ctx, const struct weft_pass *p); /* is this a loop whose iterations may be left out? */
     void *ctx;
     uint64_t (*clock)(void);
     void (*progress)(struct weft_search *s); /* something else begins, or `now` is another; may be NULL */
@@ -139,9 +138,7 @@ enum weft_verdict { WEFT_PASSES = 1, WEFT_FAILS, WEFT_UNRESOLVED };
 struct weft_judged {
     uint64_t key;
     uint32_t verdict; /* enum weft_verdict */
-    uint32_t alone;   /* enum weft_next: the order that passed */
     uint32_t forget;  /* 1: it hung; not for the journal */
-    uint32_t zero;
     struct weft_size size; /* if it failed */
 };
 struct weft_pool {
@@ -173,7 +170,8 @@ uint64_t weft__now_us(void);
 /* ---- judge.c ---- */
 struct weft_trial {
     struct weft_failure failure;
-    bool any_order; /* it fails in every order without preemptions that was tried: only the failure counts */
+    uint64_t loose[WEFT_NEXT_TURNS + 1]; /* by order: threads that nobody joins */
+    unsigned orders; /* bits, by enum weft_next: in these it passes. 0: it fails in every order without preemptions that was tried */
     bool (*fails)(void *ctx, const char *out, const char *errors); /* --fail-if: asks about these files; may be NULL */
     void *ctx;
     uint64_t timeout_us;

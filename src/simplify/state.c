@@ -9,6 +9,9 @@
 static void copy_tree(const struct weft_tree *from, struct weft_tree *to) {
     *to = (struct weft_tree){.list = weft__alloc((from->n + 1) * sizeof *to->list), .n = from->n};
     memcpy(to->list, from->list, from->n * sizeof *to->list);
+    to->gone = weft__alloc((from->ngone + 1) * sizeof *to->gone);
+    to->ngone = from->ngone;
+    if (to->ngone) memcpy(to->gone, from->gone, to->ngone * sizeof *to->gone);
     for (size_t i = 0; i < to->n; i++) {
         to->list[i].pass = weft__alloc((to->list[i].npasses + 1) * sizeof *to->list[i].pass);
         if (to->list[i].npasses) memcpy(to->list[i].pass, from->list[i].pass, to->list[i].npasses * sizeof *to->list[i].pass);
@@ -24,7 +27,6 @@ static void measure(struct weft_state *s, const struct weft_blocks *b) {
         const struct weft_block *o = &b->list[i];
         uint32_t t = weft__tree_at(&s->tree, o->slot, o->from_tick);
         if (t < s->tree.n && s->tree.list[t].removed && o->to_tick <= s->tree.list[t].to_tick) continue;
-        s->size.events += o->events;
         if (last && last->slot != o->slot) {
             s->size.switches++;
             s->size.preemptive += last->preempted;
@@ -36,12 +38,13 @@ static void measure(struct weft_state *s, const struct weft_blocks *b) {
         s->size.ticks += t->to_tick - t->from_tick;
         if (t->removed) continue;
         s->size.threads++;
+        s->size.events += t->events;
         for (size_t k = 0; k < t->npasses; k++) {
             uint64_t same = 0;
             if (t->pass[k].skip) continue;
             s->size.iterations++;
             for (size_t j = k; j < t->npasses && t->pass[j].site == t->pass[k].site; j++) same += !t->pass[j].skip;
-            if (same > s->size.most_iterations) s->size.most_iterations = same;
+            if (i && same > s->size.most_iterations) s->size.most_iterations = same;
         }
     }
 }

@@ -5,7 +5,7 @@ until it fails (with --chaos), simplified, and the result replayed; each replay 
 last status is 1. The tables go to stdout and to BUILD/bugs/simplify.md.
 
 Threads, iterations and preemptions are compared with the program's LEAST line; `more` marks what stayed above it. Iterations are
-compared by the thread that has most. Replay times are the best of three."""
+compared by the thread that has most, without the main thread, whose loops create and join the others. Replay times are the best of three."""
 import argparse
 import json
 import os

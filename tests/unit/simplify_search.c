@@ -113,8 +113,7 @@ static int one(void *ctx, const struct weft_candidate *c, const char *dir, struc
 }
 
 static int open_one(void *ctx, const char *dir, const struct weft_judged *j, struct weft_state **out, struct weft_err *err) {
-    (void)ctx;
-    (void)err;
+    (void)ctx, (void)err;
     *out = load(dir, j->key);
     return 0;
 }
@@ -141,9 +140,9 @@ static struct weft_state *program(uint32_t n, size_t passes) {
     return s;
 }
 
-static bool all_loops(void *ctx, uint64_t site) {
+static bool all_loops(void *ctx, const struct weft_pass *p) {
     (void)ctx;
-    return site != 0;
+    return p->site != 0;
 }
 
 static char folder[256];
