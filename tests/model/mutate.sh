@@ -119,7 +119,7 @@ words-released-too-early) within own_small 's/__atomic_store_n(&t->tls->limit, 0
 taken-while-inside) within acquire 's/if (u->state != WEFT_IN && !closing) {/if (!closing) {/' ;;
 owner-not-looked-at-again) within acquire 's/if (__atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) != o) {/if (0) {/' ;;
 answers-what-is-gone) within serve 's/ && __atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) == t->slot) {/) {/' ;;
-order-says-reached) within weft__rec_order 's/WEFT_DONE/0/' ;;
+order-says-reached) within object_lock 's/WEFT_DONE/0/' ;;
 word-says-reached) within own_small 's/stripe_mark(\(.*\), WEFT_DONE)/stripe_mark(\1, 0)/' ;;
 owner-releases-before-store)
     within split 's/^ *weft__unlock(&t->lock);//;s/^ *weft__lock(&t->lock);/weft__lock(\&t->lock); weft__unlock(\&t->lock);/' ;;
