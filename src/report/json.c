@@ -125,6 +125,7 @@ void weft__report_json(struct weft_report *r, FILE *out) {
     put_order(&b, r);
     weft__strbuf_puts(&b, ",\n  \"notes\": ");
     put_lines(&b, r->notes.s, "");
+    weft__strbuf_printf(&b, ",\n  \"simplified\": %s", r->simplified ? r->simplified : "null");
     weft__strbuf_puts(&b, "\n}\n");
     fputs(b.s, out);
     weft__strbuf_fini(&b);

@@ -107,4 +107,6 @@ void weft__report_fini(struct weft_report *r) {
     stack_fini(&r->stack);
     for (size_t i = 0; i < WEFT_RACE_ACCESSES; i++) stack_fini(&r->seen[i].stack);
     weft__strbuf_fini(&r->notes);
+    free(r->simplified);
+    free(r->removed);
 }

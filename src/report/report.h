@@ -66,6 +66,9 @@ struct weft_report {
     char *variable;           /* "accounts[2].balance", "heap 0x..." */
     uint64_t accesses, looked_at; /* there were; in the list */
     struct weft_strbuf notes; /* lines */
+    /* of a trace that weft simplify made; NULL: it did not */
+    char *simplified;         /* JSON */
+    char *removed;            /* lines */
 };
 void weft__report_fini(struct weft_report *r);
 void weft__stack_add(struct weft_report *r, struct weft_stack *s, uint64_t pc, const char *function);

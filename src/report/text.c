@@ -68,24 +68,24 @@ static void put_order(struct weft_report *r, FILE *out) {
     }
 }
 
+static void put_lines(FILE *out, const char *before, const char *p) {
+    while (p && *p) {
+        size_t n = strcspn(p, "\n");
+        fprintf(out, "%s%.*s\n", before, (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+}
+
 void weft__report_text(struct weft_report *r, FILE *out) {
     fprintf(out, "trace     %s\n", r->t->dir);
     put_failure(r, out);
     if (r->stuck) {
-        const char *p = r->stuck;
         fprintf(out, "stuck\n");
-        while (*p) {
-            size_t n = strcspn(p, "\n");
-            fprintf(out, "  %.*s\n", (int)n, p);
-            p += n + (p[n] == '\n');
-        }
+        put_lines(out, "  ", r->stuck);
     }
     put_race(r, out);
     put_order(r, out);
-    if (r->notes.s)
-        for (const char *p = r->notes.s; *p;) {
-            size_t n = strcspn(p, "\n");
-            fprintf(out, "note      %.*s\n", (int)n, p);
-            p += n + (p[n] == '\n');
-        }
+    if (r->removed) fprintf(out, "simpler\n");
+    put_lines(out, "  ", r->removed);
+    put_lines(out, "note      ", r->notes.s);
 }

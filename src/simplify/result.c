@@ -132,6 +132,18 @@ static void json_order(struct weft_strbuf *b, const struct weft_state *s) {
     weft__strbuf_puts(b, "],\n");
 }
 
+#define TURNS_SHOWN 12u
+static void text_order(struct weft_strbuf *b, const struct weft_state *s) {
+    if (!s) return;
+    weft__strbuf_puts(b, "an order that passes:");
+    for (size_t i = 0; i < s->nturns && i < TURNS_SHOWN; i++) {
+        char n[WEFT_NUMBUF];
+        weft__strbuf_printf(b, "%s thread %u", i ? "," : "", s->tree.list[s->turns[i].thread].slot);
+        if (s->turns[i].tick != UINT64_MAX) weft__strbuf_printf(b, " to tick %s", weft__commas(n, s->turns[i].tick));
+    }
+    weft__strbuf_puts(b, s->nturns > TURNS_SHOWN ? ", ...\n" : "\n");
+}
+
 void weft__result_json(const struct weft_result *r, struct weft_strbuf *b) {
     struct groups threads = {0}, loops = {0};
     const struct weft_search *s = r->search;
@@ -192,6 +204,7 @@ void weft__result_text(const struct weft_result *r, struct weft_strbuf *b) {
     text_groups(b, "threads", &threads);
     text_groups(b, "iterations", &loops);
     if (r->any_order) weft__strbuf_puts(b, "it fails in every non-preemptive order tried\n");
+    text_order(b, r->order);
     if (!r->whole) weft__strbuf_puts(b, "it was stopped: more may be left out\n");
     groups_fini(&threads);
     groups_fini(&loops);
