@@ -39,7 +39,7 @@ static void groups_fini(struct groups *g) {
     free(g->list);
 }
 
-/* By thread: the place of its first access; 0: it has none. */
+/* By thread: the place of its first access, or loop; 0: it has none. */
 static uint64_t *first_sites(const struct weft_state *s) {
     uint64_t *site = weft__alloc((s->tree.n + 1) * sizeof *site);
     struct weft_cursor c;
@@ -48,7 +48,8 @@ static uint64_t *first_sites(const struct weft_state *s) {
     weft__cursor_open(&c, s->t, 0);
     c.skim = true;
     while (weft__cursor_next(&c, &i, &err) > 0) {
-        if (!weft__item_is_edge(i.kind) || !i.site) continue;
+        if (i.kind == WEFT_ITEM_REPEAT && i.size >= 8) memcpy(&i.site, i.data, 8);
+        if ((!weft__item_is_edge(i.kind) && i.kind != WEFT_ITEM_REPEAT) || !i.site) continue;
         uint32_t t = weft__tree_at(&s->tree, i.slot, i.tick);
         if (t < s->tree.n && !site[t]) site[t] = i.site;
     }
@@ -56,12 +57,23 @@ static uint64_t *first_sites(const struct weft_state *s) {
     return site;
 }
 
-static void count_threads(const struct weft_state *s, struct weft_symbols *y, struct groups *g, bool after) {
-    uint64_t *site = first_sites(s);
-    for (size_t t = 1; t < s->tree.n; t++) {
+/* The thread of the first recording that it is: the same one of its slot's. */
+static size_t same_thread(const struct weft_tree *first, const struct weft_tree *now, size_t t) {
+    size_t nth = 0;
+    for (size_t i = 0; i < t; i++) nth += now->list[i].slot == now->list[t].slot;
+    for (size_t i = 0; i < first->n; i++)
+        if (first->list[i].slot == now->list[t].slot && !nth--) return i;
+    return first->n;
+}
+
+/* Named after what they did in the first recording: little is left of it later. */
+static void count_threads(const struct weft_state *first, const struct weft_state *s, struct weft_symbols *y, struct groups *g, bool after) {
+    uint64_t *site = first_sites(first); /* and 0 behind the last */
+    for (size_t k = 1; k < s->tree.n; k++) {
+        size_t t = same_thread(&first->tree, &s->tree, k);
         struct weft_source from[8];
         struct weft_strbuf name = {0};
-        if (s->tree.list[t].removed) continue;
+        if (s->tree.list[k].removed) continue;
         size_t n = site[t] ? weft__symbols_sources(y, site[t], from, 8) : 0;
         if (!n)
             weft__strbuf_puts(&name, "?");
@@ -69,8 +81,8 @@ static void count_threads(const struct weft_state *s, struct weft_symbols *y, st
             weft__strbuf_printf(&name, "%s, %s", from[n - 1].function, from[n - 1].place);
         else
             weft__strbuf_puts(&name, from[n - 1].place);
-        struct group *k = group_of(g, name.s);
-        *(after ? &k->after : &k->before) += 1;
+        struct group *o = group_of(g, name.s);
+        *(after ? &o->after : &o->before) += 1;
         weft__strbuf_fini(&name);
     }
     free(site);
@@ -91,7 +103,7 @@ static void count_all(const struct weft_result *r, struct groups *threads, struc
     for (int i = 0; i < 2; i++) {
         if (!both[i]->t || weft__modules_read(both[i]->t, &err) < 0) continue;
         struct weft_symbols *y = weft__symbols_new(both[i]->t);
-        count_threads(both[i], y, threads, i);
+        count_threads(r->first, both[i], y, threads, i);
         count_iterations(both[i], y, loops, i);
         weft__symbols_free(y);
     }
