@@ -428,6 +428,7 @@ int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags) {
     struct {
         uint64_t site, times;
     } r = {site, 0};
+    int left = weft__left_one(t, site); /* first, as in replay: these may come where the trace has no more of them */
     if (t->number != WEFT_NO_NUMBER) {
         const struct weft_given_thread *g = weft__given_thread(t->number);
         const struct weft_pass *p = (const struct weft_pass *)(weft__file + g->passes_off);
@@ -437,10 +438,10 @@ int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags) {
             t->passes = (uint32_t)i + 1;
             t->shift = (int64_t)(p[i].tick - t->tls->clock);
             __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* by which the limit was */
-            if (weft__left_one(t, site)) return 1;
-            for (; i < g->passes && (p[i].site != site || p[i].skip); i++) r.times += p[i].site == site;
+            for (; !left && i < g->passes && (p[i].site != site || p[i].skip); i++) r.times += p[i].site == site;
         }
     }
+    if (left) return 1;
     if (r.times) {
         weft__log_item(t, WEFT_ITEM_REPEAT, flags | WEFT_REPEAT_LEFT_OUT, &r, sizeof r, NULL, 0);
         weft__left_more(t, site, r.times - 1);

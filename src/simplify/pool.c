@@ -143,7 +143,7 @@ struct batch {
 };
 
 static bool will_do(const struct weft_question *q, const struct weft_judged *j) {
-    return j->verdict == WEFT_FAILS && (!q->fewer || weft__size_fewer(&j->size, &q->from->size));
+    return j->verdict == WEFT_FAILS && (q->fewer ? weft__size_fewer : weft__size_smaller)(&j->size, &q->from->size);
 }
 
 __attribute__((noreturn)) static void work(struct weft_pool *p, const struct weft_candidate *c, const char *dir, int pipe, pid_t parent) {

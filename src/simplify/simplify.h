@@ -97,9 +97,12 @@ struct weft_question {
     size_t n; /* candidates */
     weft_make_fn *make;
     void *ctx;
-    bool fewer; /* only one with fewer preemptive switches than `from`, or as many and fewer in all, will do */
+    bool fewer; /* only one with fewer preemptive switches than `from`, or as many and fewer in all, will do; else one with fewer threads or
+                   iterations */
 };
-bool weft__size_fewer(const struct weft_size *a, const struct weft_size *b); /* a: of the new one */
+/* a: of the new one. Every step makes threads, iterations or switches fewer, and none of those before it more: so the search ends. */
+bool weft__size_smaller(const struct weft_size *a, const struct weft_size *b);
+bool weft__size_fewer(const struct weft_size *a, const struct weft_size *b);
 struct weft_answers {
     uint64_t failed, passed, unresolved;
 };

@@ -110,6 +110,10 @@ uint64_t weft__candidate_hash(const struct weft_candidate *c) {
     return weft_hash(&h, sizeof h);
 }
 
+bool weft__size_smaller(const struct weft_size *a, const struct weft_size *b) {
+    return a->threads != b->threads ? a->threads < b->threads : a->iterations < b->iterations;
+}
 bool weft__size_fewer(const struct weft_size *a, const struct weft_size *b) {
+    if (a->threads > b->threads || a->iterations > b->iterations) return false;
     return a->preemptive != b->preemptive ? a->preemptive < b->preemptive : a->switches < b->switches;
 }
