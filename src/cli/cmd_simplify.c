@@ -88,8 +88,34 @@ static void show(struct simplify *x) {
 
 static void on_tick(void *ctx) { show(ctx); }
 
+/* Nothing is published that has not been replayed. */
+static int replays(const char *dir, struct weft_err *err) {
+    struct weft_rerun run = {.schedule = {.fd = -1}};
+    int wait_status, r = weft__trace_open(dir, &run.t, err);
+    if (r < 0) return r;
+    r = weft__rerun_prepare(&run, err);
+    if (r == 0) {
+        run.launch.quiet = true;
+        r = weft__launch(&run.launch, &wait_status, err);
+    }
+    char *why = r == 0 ? weft__rerun_judge(&run, wait_status) : NULL;
+    if (why) r = weft__err(err, EBADMSG, "internal error: what was found does not replay: %s", why);
+    free(why);
+    weft__rerun_close(&run);
+    return r;
+}
+
 static void publish(struct simplify *x, struct weft_strbuf *text) {
     struct weft_strbuf json = {0}, own = {0};
+    if (x->published != x->search.now->id) {
+        struct weft_err err;
+        int r = replays(x->search.now->dir, &err);
+        if (r < 0 && !x->error) {
+            x->error = r;
+            x->err = err;
+        }
+    }
+    if (x->error) return;
     x->result.search = &x->search;
     x->result.runs = x->pool.runs;
     x->result.time_us = weft__now_us() - x->begun_us;
