@@ -145,7 +145,7 @@ static void judge(struct loop *l, struct job *j, struct report *p) {
     p->code = r->code;
     p->stuck = r->stuck;
     p->events = r->control.control->events;
-    bool failed = r->stuck || r->kind != WEFT_END_EXIT || r->code != 0 || *r->message;
+    bool failed = r->stuck || r->kind != WEFT_END_EXIT || (r->code != 0 && r->code != l->c->ok) || *r->message;
     if (!failed && l->c->fail_if) {
         int s = weft__fail_if(l->c->fail_if, j->out, j->err);
         /* From the terminal: the command had it too. */

@@ -115,6 +115,7 @@ struct weft_catch {
     uint64_t failures; /* it ends with so many */
     uint64_t jobs;     /* runs at a time */
     const char *fail_if; /* command of the shell; may be NULL */
+    uint64_t ok;         /* a status that is no failure, besides 0; 0: none */
 };
 /* Runs r's program, which was initialised. dir: of the first trace that is kept; NULL: in the store. The exit status. */
 int weft__catch(const struct weft_catch *c, struct weft_run *r, const char *dir);

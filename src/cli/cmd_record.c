@@ -46,7 +46,7 @@ static int record_once(struct weft_run *r, const char *dir_option) {
     return weft__status_repeat(r->kind, r->code);
 }
 
-enum { O_MAX_SIZE = 256, O_BY_REFERENCE, O_TIMEOUT, O_IDLE, O_UNTIL_FAIL, O_FOR, O_JOBS, O_FAIL_IF, O_KEEP_GOING, O_CHAOS, O_STRATEGY };
+enum { O_MAX_SIZE = 256, O_BY_REFERENCE, O_TIMEOUT, O_IDLE, O_UNTIL_FAIL, O_FOR, O_JOBS, O_FAIL_IF, O_OK, O_KEEP_GOING, O_CHAOS, O_STRATEGY };
 
 int weft__cmd_record(int argc, char **argv) {
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},
@@ -58,6 +58,7 @@ int weft__cmd_record(int argc, char **argv) {
                                             {"for", required_argument, NULL, O_FOR},
                                             {"jobs", required_argument, NULL, O_JOBS},
                                             {"fail-if", required_argument, NULL, O_FAIL_IF},
+                                            {"ok", required_argument, NULL, O_OK},
                                             {"keep-going", optional_argument, NULL, O_KEEP_GOING},
                                             {"chaos", optional_argument, NULL, O_CHAOS},
                                             {"strategy", required_argument, NULL, O_STRATEGY},
@@ -73,7 +74,7 @@ int weft__cmd_record(int argc, char **argv) {
     opterr = 0;
     run.watch.idle_us = UINT64_MAX; /* not said */
     for (int o; (o = getopt_long(argc, argv, "+:o:", options, NULL)) != -1;) {
-        if (o == O_FOR || o == O_JOBS || o == O_FAIL_IF || o == O_KEEP_GOING) only = argv[optind - 1];
+        if (o == O_FOR || o == O_JOBS || o == O_FAIL_IF || o == O_OK || o == O_KEEP_GOING) only = argv[optind - 1];
         switch (o) {
         case 'o': dir = optarg; break;
         case O_MAX_SIZE:
@@ -104,6 +105,9 @@ int weft__cmd_record(int argc, char **argv) {
                 return weft__usage("record", "--jobs wants a number from 1 to %d, not '%s'", WEFT_JOBS_MAX, optarg);
             break;
         case O_FAIL_IF: catch.fail_if = optarg; break;
+        case O_OK:
+            if (!(catch.ok = weft__number_of(optarg, 255))) return weft__usage("record", "--ok wants a status from 1 to 255, not '%s'", optarg);
+            break;
         case O_KEEP_GOING:
             catch.failures = UINT64_MAX;
             if (optarg && !(catch.failures = weft__number_of(optarg, UINT64_MAX)))

@@ -34,6 +34,7 @@ static const struct {
      "  --for TIME       ... for so long at most\n"
      "  --jobs N         ... N runs at a time\n"
      "  --fail-if CMD    ... a run fails also if CMD, which gets its output on standard input, ends with status 0\n"
+     "  --ok STATUS      ... a run that ends with this status has not failed\n"
      "  --keep-going[=N] ... until N runs have failed, or to the end of what was asked for; not only until the first\n"
      "\n"
      "  --chaos[=SEED]   run one thread at a time and choose at each access who goes on: shows races that hardly ever happen\n"
