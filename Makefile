@@ -4,7 +4,7 @@
 #   make demo            set up, build, record a racy program until it fails, replay that run
 #   make test            set up, build, run every test; make test T=e2e/foo runs one
 #   make install         honours prefix (default /usr/local) and DESTDIR
-#   make bench | soak | real | badluck | bugs | inject | simplify | fuzz | test-report | clean
+#   make bench | soak | real | real-bugs | badluck | bugs | inject | simplify | fuzz | test-report | clean
 BUILD ?= build
 prefix ?= /usr/local
 T ?=
@@ -34,6 +34,9 @@ soak: all
 real: all
 	@scripts/setup.sh --real
 	@BUILD=$(BUILD) tests/real/run.py
+real-bugs: all
+	@scripts/setup.sh --real
+	@BUILD=$(BUILD) tests/real/bugs.py
 badluck: all
 	@scripts/setup.sh --real
 	@BUILD=$(BUILD) tests/real/badluck.py
@@ -54,4 +57,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup demo test bench soak real badluck bugs inject simplify fuzz test-report install clean
+.PHONY: all setup demo test bench soak real real-bugs badluck bugs inject simplify fuzz test-report install clean
