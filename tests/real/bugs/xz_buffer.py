@@ -26,7 +26,7 @@ def data():
         if i == DAMAGED:
             yield b" ".join(r.choices(words, k=BLOCK // 4))[:BLOCK]
         else:
-            yield b"".join(r.choices([r.randbytes(128) for _ in range(16)], k=BLOCK // 128))
+            yield b"".join(r.choices([r.randbytes(32) for _ in range(2)], k=BLOCK // 32))
 
 
 def prepare(place, work, program):
