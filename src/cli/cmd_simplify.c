@@ -202,7 +202,7 @@ static int search(struct simplify *x) {
         weft__fail(err);
         goto out;
     }
-    if (!x->trial.orders) weft__warn("it fails in every non-preemptive order tried: what is left out is judged by the failure alone");
+    if (!x->trial.orders) weft__warn("it passes in no non-preemptive order that was tried: what is left out is judged by the failure alone");
     x->symbols = weft__symbols_new(x->first->t);
     struct weft_trace *t;
     if ((r = weft__trace_open(first.s, &t, err)) < 0 || (r = weft__state_new(t, x->first->id, &x->search.now, err)) < 0) {

@@ -215,7 +215,7 @@ void weft__result_text(const struct weft_result *r, struct weft_strbuf *b) {
     row(b, "bytes", x->bytes, y->bytes);
     text_groups(b, "threads", &threads);
     text_groups(b, "iterations", &loops);
-    if (r->any_order) weft__strbuf_puts(b, "it fails in every non-preemptive order tried\n");
+    if (r->any_order) weft__strbuf_puts(b, "it passes in no non-preemptive order that was tried\n");
     text_order(b, r->order);
     if (!r->whole) weft__strbuf_puts(b, "it was stopped: more may be left out\n");
     groups_fini(&threads);
