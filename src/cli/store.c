@@ -230,12 +230,12 @@ int weft__store_remove(const char *dir, bool own, struct weft_err *err) {
         return weft__err(err, errno, "%s: %s", dir,
                          errno == ENOTDIR ? "not a trace (a trace is a folder)" : strerror(errno));
     int header = openat(fd, "header", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (header < 0) {
+    if (header < 0 && !own) {
         r = weft__err(err, ENOENT, "%s: not a trace (it has no header file)", dir);
         goto out;
     }
-    uint64_t magic = 0;
-    if (read(header, &magic, sizeof magic) != sizeof magic || magic != WEFT_HEADER_MAGIC) {
+    uint64_t magic = 0; /* one of our own may have been begun only */
+    if (header >= 0 && (read(header, &magic, sizeof magic) != sizeof magic || magic != WEFT_HEADER_MAGIC)) {
         r = weft__err(err, EBADMSG, "%s: not a trace: its header file was not written by weft", dir);
         goto out;
     }
