@@ -76,18 +76,6 @@ static void texts(struct weft_trace *t, bool files, struct weft_strbuf *b, bool 
     free(seen);
 }
 
-/* A file of weft simplify's in the trace; NULL: it has none. New memory. */
-static char *simplified(const struct weft_trace *t, const char *name) {
-    struct weft_strbuf path = {0};
-    struct weft_err err;
-    char *text = NULL;
-    size_t len;
-    weft__strbuf_printf(&path, "%s/%s", t->dir, name);
-    if (weft__file_read(path.s, 64u << 20, &text, &len, &err) < 0) text = NULL;
-    weft__strbuf_fini(&path);
-    return text;
-}
-
 static void print_json(struct weft_trace *t, const struct weft_counts *n, const struct weft_parts *parts, const char *status) {
     struct weft_strbuf b = {0};
     weft__strbuf_puts(&b, "{\n  \"trace\": ");
@@ -121,7 +109,7 @@ static void print_json(struct weft_trace *t, const struct weft_counts *n, const 
     weft__strbuf_puts(&b, "],\n  \"notes\": [");
     texts(t, false, &b, true);
     weft__strbuf_puts(&b, "]");
-    char *simple = simplified(t, "simplified");
+    char *simple = weft__store_simplified(t->dir, "simplified");
     if (simple) weft__strbuf_printf(&b, ",\n  \"simplified\": %s", simple);
     free(simple);
     weft__strbuf_puts(&b, "\n}\n");
@@ -165,7 +153,7 @@ static void print_text(struct weft_trace *t, const struct weft_counts *n, const 
     texts(t, false, &said, false);
     if (said.len) fputs(said.s, stdout);
     weft__strbuf_fini(&said);
-    char *simple = simplified(t, "simplified.txt");
+    char *simple = weft__store_simplified(t->dir, "simplified.txt");
     if (simple) printf("simplified\n%s", simple);
     free(simple);
     if (n->lost) printf("lost      %s: what came after that is not known\n", weft__lost_text(n->lost_by));

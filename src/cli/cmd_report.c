@@ -161,18 +161,6 @@ static void see_item(void *ctx, const struct weft_item *i, size_t block) {
     memcpy(&r->crash, i->data, sizeof r->crash);
 }
 
-/* What weft simplify left in the folder; NULL: nothing. */
-static char *beside(const struct weft_trace *t, const char *name) {
-    struct weft_strbuf path = {0};
-    struct weft_err err;
-    char *text = NULL;
-    size_t n;
-    weft__strbuf_printf(&path, "%s/%s", t->dir, name);
-    if (access(path.s, R_OK) < 0 || weft__file_read(path.s, 16u << 20, &text, &n, &err) < 0) text = NULL;
-    weft__strbuf_fini(&path);
-    return text;
-}
-
 static int collect(struct weft_report *r, bool with_replay, struct weft_err *err) {
     struct weft_trace *t = r->t;
     struct collecting c = {.r = r, .run = {.t = t, .schedule = {.fd = -1}}};
@@ -186,8 +174,8 @@ static int collect(struct weft_report *r, bool with_replay, struct weft_err *err
     else
         weft__strbuf_puts(&status, t->recording ? "still being recorded" : "the recording was cut short");
     r->status = status.s;
-    r->simplified = beside(t, "simplified");
-    r->removed = beside(t, "simplified.txt");
+    r->simplified = weft__store_simplified(t->dir, "simplified");
+    r->removed = weft__store_simplified(t->dir, "simplified.txt");
     r->failed = t->has_end && (t->end.kind != WEFT_END_EXIT || t->end.code != 0);
     if (r->blocks.left) weft__strbuf_printf(&r->notes, "%llu threads have events that the order does not lead to\n", (unsigned long long)r->blocks.left);
     if (r->counts.lost) weft__strbuf_printf(&r->notes, "%s: what came after that is not known\n", weft__lost_text(r->counts.lost_by));

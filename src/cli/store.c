@@ -218,6 +218,18 @@ int weft__store_find(const char *name, char **out, struct weft_err *err) {
     return 0;
 }
 
+#define SIMPLIFIED_MAX (64u << 20)
+char *weft__store_simplified(const char *dir, const char *name) {
+    struct weft_strbuf path = {0};
+    struct weft_err err;
+    char *text = NULL;
+    size_t n;
+    weft__strbuf_printf(&path, "%s/%s", dir, name);
+    if (weft__file_read(path.s, SIMPLIFIED_MAX, &text, &n, &err) < 0) text = NULL;
+    weft__strbuf_fini(&path);
+    return text;
+}
+
 /* header goes last: until then the folder is a trace that can be removed again. */
 static const char *const files[] = {"simplified", "simplified.txt", "end", "end.tmp", "streams", "streams.zst", "open", "control", "header.tmp", "header"};
 
