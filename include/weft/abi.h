@@ -320,7 +320,7 @@ struct weft_pass { /* an iteration of a loop begins */
     uint32_t skip;  /* 1: it is left out */
     uint32_t flags; /* WEFT_REPEAT_*, of the loop */
 };
-#define WEFT_CHAOS_DEPTH 16u /* changes of priority, at most */
+#define WEFT_CHAOS_DEPTH 64u /* changes of priority, at most */
 #define WEFT_OPT_DELAYS 1u /* record: races are to show: more splits, and delays */
 #define WEFT_OPT_REFER 4u  /* record: what is read from large files is referred to */
 #define WEFT_OPT_WAITS 8u  /* replay of a run that was stuck: the runtime keeps what threads wait for, and who has it */

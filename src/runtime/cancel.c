@@ -163,13 +163,15 @@ static long wait_at(struct weft_thread *t, int point, void *word, uint32_t value
     t->cancel_point = 0;
     return r == -EAGAIN ? 0 : r;
 }
-static long wait_word(struct weft_thread *t, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts) {
+WEFT_HIDDEN long weft__wait_word(struct weft_thread *t, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts) {
     return wait_at(t, 1, word, value, shared, clock, ts);
 }
 
 #define COND_SHARED 1
 #define COND_MONOTONIC 2
 static uint32_t cond_flags(pthread_cond_t *c) { return ((const uint32_t *)c)[9]; } /* what pthread_cond_init was told */
+
+WEFT_HIDDEN clockid_t weft__cond_clock(pthread_cond_t *c) { return cond_flags(c) & COND_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME; }
 
 /* How many wait for condition variables with this hash; more is harmless (a handler may leave a wait for good). Not in the variable:
  * who has been woken may find it gone. */
@@ -189,9 +191,9 @@ WEFT_HIDDEN uint32_t weft__cond_begin(struct weft_thread *t, pthread_cond_t *c) 
 WEFT_HIDDEN int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *m, uint32_t now, clockid_t clock, const struct timespec *ts) {
     uint32_t *word = (uint32_t *)c, *waiters = cond_waiters(c);
     int shared = cond_flags(c) & COND_SHARED, e = ts && (ts->tv_nsec < 0 || ts->tv_nsec > 999999999) ? EINVAL : 0;
-    if (clock < 0) clock = cond_flags(c) & COND_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+    if (clock < 0) clock = weft__cond_clock(c);
     if (!e) e = weft__real.pthread_mutex_unlock(m);
-    long r = e ? 0 : ts && ts->tv_sec < 0 ? -ETIMEDOUT : wait_word(t, word, now, shared, clock, ts);
+    long r = e ? 0 : ts && ts->tv_sec < 0 ? -ETIMEDOUT : weft__wait_word(t, word, now, shared, clock, ts);
     __atomic_fetch_sub(waiters, 1, __ATOMIC_SEQ_CST);
     if (e) return e;
     e = weft__real.pthread_mutex_lock(m);
@@ -220,7 +222,7 @@ WEFT_HIDDEN int weft__sem_block(struct weft_thread *t, sem_t *s, clockid_t clock
             if (__atomic_compare_exchange_n(data, &d, d - 1 - (1ul << 32), 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return 0;
             continue;
         }
-        long r = ts && ts->tv_sec < 0 ? -ETIMEDOUT : wait_word(t, data, 0, shared, clock, ts);
+        long r = ts && ts->tv_sec < 0 ? -ETIMEDOUT : weft__wait_word(t, data, 0, shared, clock, ts);
         d = __atomic_load_n(data, __ATOMIC_RELAXED);
         if (r == -ETIMEDOUT) e = ETIMEDOUT;
         if (r == -WEFT_RESTART) e = ERESTART;
@@ -236,7 +238,7 @@ WEFT_HIDDEN int weft__sem_block(struct weft_thread *t, sem_t *s, clockid_t clock
 WEFT_HIDDEN int weft__join_block(struct weft_thread *t, struct weft_thread *c, clockid_t clock, const struct timespec *ts) {
     if (ts && (ts->tv_nsec < 0 || ts->tv_nsec > 999999999)) return EINVAL;
     while (__atomic_load_n(&c->alive, __ATOMIC_ACQUIRE)) {
-        long r = ts && ts->tv_sec < 0 ? -ETIMEDOUT : wait_word(t, &c->alive, 1, 0, clock, ts);
+        long r = ts && ts->tv_sec < 0 ? -ETIMEDOUT : weft__wait_word(t, &c->alive, 1, 0, clock, ts);
         if (r == -ETIMEDOUT) return ETIMEDOUT;
         if (r < 0) return EINTR;
     }
@@ -263,22 +265,24 @@ WEFT_HIDDEN int weft__barrier_block(struct weft_thread *t, pthread_barrier_t *b,
     return 0;
 }
 
-/* In a steered run who comes waits before the tick at which it leaves. Threads that were removed have come already. */
+/* Steered: who comes waits before the tick at which it leaves. Threads that were removed have come already. */
 WEFT_HIDDEN int weft__barrier_steered(struct weft_thread *t, pthread_barrier_t *b) {
-    uint32_t *word = (uint32_t *)b, count = word[2], removed = weft__given_barrier(b, word[1]);
+    uint32_t *word = (uint32_t *)b, count = word[2], removed = weft__given ? weft__given_barrier(b, word[1]) : 0;
     count = removed < count ? count - removed : 1;
     uint64_t was = __atomic_fetch_add((uint64_t *)b, 1, __ATOMIC_ACQ_REL);
     if ((uint32_t)was + 1 >= count) {
         __atomic_fetch_add((uint64_t *)b, (1ul << 32) - ((uint32_t)was + 1), __ATOMIC_ACQ_REL);
-        weft__turns_wake(b, INT_MAX);
+        weft__steer_wake(b, INT_MAX);
         weft__tick(t);
         return PTHREAD_BARRIER_SERIAL_THREAD;
     }
-    weft__turns_wait_begin(t, WEFT_WAIT_BARRIER, b);
+    uint32_t round = (uint32_t)(was >> 32);
+    weft__steer_wait_begin(t, WEFT_WAIT_BARRIER, b);
     weft__tick(t);
-    while (weft__turns_wait(t, NULL) == EINTR) {
+    while (weft__steer_wait(t, CLOCK_MONOTONIC, NULL)) {
         weft__interrupt(t);
-        t->waits = WEFT_WAIT_BARRIER;
+        if (__atomic_load_n(&word[1], __ATOMIC_ACQUIRE) != round) break;
+        weft__steer_wait_begin(t, WEFT_WAIT_BARRIER, b);
     }
     return 0;
 }
@@ -298,9 +302,9 @@ WEFT_HIDDEN int weft__spin_block(struct weft_thread *t, pthread_spinlock_t *l) {
 /* Locks that libc waits for: in pieces, so that handlers run. EINTR: one is due. */
 #define PIECE 20000000
 /* 1: the wait ends before the next piece would. */
-static int piece(clockid_t clock, const struct timespec *end, struct timespec *ts) {
+WEFT_HIDDEN int weft__piece(clockid_t clock, const struct timespec *end, long length, struct timespec *ts) {
     weft__raw(SYS_clock_gettime, clock, ts);
-    ts->tv_nsec += PIECE;
+    ts->tv_nsec += length;
     if (ts->tv_nsec > 999999999) ts->tv_nsec -= 1000000000, ts->tv_sec++;
     int last = end && (end->tv_sec < ts->tv_sec || (end->tv_sec == ts->tv_sec && end->tv_nsec <= ts->tv_nsec));
     if (last || (end && end->tv_nsec > 999999999) || (end && end->tv_nsec < 0)) *ts = *end;
@@ -311,7 +315,7 @@ static int piece(clockid_t clock, const struct timespec *end, struct timespec *t
         struct timespec ts = {0, 0};                                                                                   \
         if (!weft__handlers) return whole;                                                                             \
         for (;;) {                                                                                                     \
-            int last = piece(clock, end, &ts), r = timed;                                                              \
+            int last = weft__piece(clock, end, PIECE, &ts), r = timed;                                                              \
             if (r != ETIMEDOUT || last) return r;                                                                      \
             if (t->sig_pending & 1) return EINTR;                                                                      \
         }                                                                                                              \
@@ -352,8 +356,8 @@ WEFT_HIDDEN int weft__once_begin(int *o) {
             weft__raw(SYS_futex, o, FUTEX_WAIT, v, 0);
             continue;
         }
-        if (unlikely(weft__given)) {
-            if (weft__turns_block(t, WEFT_WAIT_ONCE, o, NULL) == EINTR) weft__interrupt(t);
+        if (unlikely(weft__steering) && weft__steers()) {
+            if (weft__steer_block(t, WEFT_WAIT_ONCE, o, CLOCK_MONOTONIC, NULL)) weft__interrupt(t);
             continue;
         }
         weft__outside(t);
@@ -376,7 +380,7 @@ WEFT_HIDDEN void weft__once_end(int *o, int done) {
     if (t) SYNCS(t, o, WEFT_ACCESS_UNLOCK);
     if (t) RELEASES(t, o);
     __atomic_store_n(o, done ? ONCE_DONE : 0, __ATOMIC_RELEASE);
-    if (unlikely(weft__given)) weft__turns_release(o);
+    if (unlikely(weft__steering)) weft__steer_release(o);
     weft__raw(SYS_futex, o, FUTEX_WAKE, INT_MAX);
     if (t) weft__return(t, was);
 }

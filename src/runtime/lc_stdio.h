@@ -181,6 +181,7 @@ static inline int ordered(void) {
 static inline int inside(void) { return ordered() && !__weft_tls.outside; }
 /* Bits of FILE._flags. */
 #define UNBUFFERED 0x0002
+#define NO_WRITES 0x0008 /* only read */
 #define LINKED 0x0080 /* on libc's list, so that fflush(NULL) is for it */
 #define LINE_BUF 0x0200
 #define FILEBUF 0x2000 /* over a file or a cookie */

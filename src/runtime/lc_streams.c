@@ -282,9 +282,9 @@ struct walk {
 };
 /* Begins an operation on the next stream that fflush(NULL) is for; NULL: none is left.
  *
- * At the end of the process libc flushes without locks, so neither may we wait forever: not for a stream that has nothing
- * to write (somebody reads from it), and not for a thread that waits itself, for a stream that is already ours. Whether a
- * stream was left out is an input. */
+ * At the end of the process libc flushes without locks, so neither may we wait forever: not for a stream that is only read, and not
+ * for a thread that waits itself, for a stream that is already ours. But for one that somebody writes to: libc would flush what that one
+ * is about to write, or not, and nobody would know the order. Whether a stream was left out is an input. */
 static FILE *next_rt(struct walk *w) {
     int was, busy = 0;
     struct weft_thread *t = weft__enter(&was);
@@ -296,7 +296,7 @@ static FILE *next_rt(struct walk *w) {
         list_open();
         for (n = list.newest; n && (n->serial >= w->before || !(n->f->_flags & LINKED)); n = n->older) {}
         if (!n || weft__mode != WEFT_RECORD || REAL(ftrylockfile)(n->f) == 0) break;
-        if ((busy = w->end && (naps == 50 || weft__given || !REAL(__fpending)(n->f)))) break;
+        if ((busy = w->end && (naps == 50 || weft__given || n->f->_flags & NO_WRITES))) break;
         weft__unlock(&list.lock);
         if (unlikely(weft__given)) {
             weft__turns_block(t, WEFT_WAIT_STREAM, n->f, NULL);

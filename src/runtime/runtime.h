@@ -169,6 +169,7 @@ struct weft_thread {
     /* Life. */
     int tid;                      /* kernel's; 0 after the end was seen */
     int alive;                    /* between start and exit */
+    int ending;                   /* it will not do anything any more that others see */
     int joined_or_detached;
     uint64_t last_clock;          /* where the slot's last thread stood when it ended: the next one goes on from there */
     struct weft_pos last;         /* what a new thread of the slot comes after: the last one's exit, then its join */
@@ -279,6 +280,8 @@ void weft__rec_back(struct weft_thread *t);
 extern int weft__steering, weft__delays;
 void weft__steer_open(void);
 void weft__steer_in(struct weft_thread *t);
+void weft__steer_born(struct weft_thread *c);
+void weft__steer_unborn(struct weft_thread *c); /* it could not be created */
 void weft__steer_out(struct weft_thread *t);
 void weft__steer_event(struct weft_thread *t, uint64_t site);
 uint64_t weft__steer_tick(struct weft_thread *t); /* gives the limit for the next one */
@@ -288,6 +291,26 @@ int weft__left_one(struct weft_thread *t, uint64_t site); /* repeat.c: 1: it is 
 void weft__left_more(struct weft_thread *t, uint64_t site, uint64_t times); /* so many more are to be */
 int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags); /* 1: the iteration that begins is left out */
 void weft__steer_end(void); /* the process is about to end: everybody runs */
+/* libc's mutex: lock, count, owner, users, kind. The kernel knows the owner of a robust one by the first word; the third does not have
+ * it while the mutex is inconsistent. */
+static inline int weft__mutex_robust(const void *m) { return ((const int *)m)[4] & 16; }
+static inline int weft__mutex_owner(const void *m) {
+    const int *w = (const int *)m;
+    return weft__mutex_robust(m) ? __atomic_load_n(&w[0], __ATOMIC_RELAXED) & 0x3fffffff : w[2];
+}
+int weft__steers(void); /* 1: threads wait for one another by what follows, and not in the kernel */
+/* Until `object` is released (or perhaps without that: the caller looks again), or its time is over (ETIMEDOUT), or t is
+ * interrupted (EINTR, ERESTART). */
+int weft__steer_block(struct weft_thread *t, int kind, const void *object, clockid_t clock, const struct timespec *until);
+void weft__steer_release(const void *object);
+/* Waits that end by being woken: begin, then until it was woken (0), or ETIMEDOUT, EINTR, ERESTART. */
+void weft__steer_wait_begin(struct weft_thread *t, int kind, const void *object);
+int weft__steer_wait(struct weft_thread *t, clockid_t clock, const struct timespec *until);
+void weft__steer_wait_end(struct weft_thread *t); /* it does not wait, after all */
+int weft__steer_wake(const void *object, int n); /* how many */
+void weft__steer_over(struct weft_thread *t); /* t has ended */
+long weft__wait_word(struct weft_thread *t, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts); /* cancel.c */
+int weft__piece(clockid_t clock, const struct timespec *end, long length, struct timespec *ts);
 void weft__baton_pass(struct weft_thread *o); /* NULL: to nobody */
 void weft__baton_wait(struct weft_thread *t);
 struct weft_thread *weft__baton_none(struct weft_thread *(*choose)(void)); /* the one that can go on after all, or NULL: nobody has the baton */
@@ -305,12 +328,11 @@ uint64_t weft__turns_tick(struct weft_thread *t);
 void weft__turns_yield(struct weft_thread *t);
 void weft__turns_over(struct weft_thread *t); /* t has ended */
 void weft__turns_away(struct weft_thread *t, int away); /* it waits in the kernel for foreign code; and is back */
-/* Until `object` is released or, timed, its time is over (ETIMEDOUT), or t is interrupted (EINTR). */
+/* As those of steer.c. */
 int weft__turns_block(struct weft_thread *t, int kind, const void *object, const struct timespec *until);
 void weft__turns_release(const void *object);
 int weft__turns_waits_at(const void *object); /* somebody does, and has to be woken */
 void weft__turns_kick(struct weft_thread *o);
-/* Waits that end by being woken: begin, then until it was woken (0), or ETIMEDOUT, EINTR. */
 void weft__turns_wait_begin(struct weft_thread *t, int kind, const void *object);
 int weft__turns_wait(struct weft_thread *t, const struct timespec *until);
 void weft__turns_time_out(struct weft_thread *t, int op, uint64_t ahead); /* if it does in the trace, so many ticks from here, it will */

@@ -15,11 +15,12 @@
  *            running thread's priority drops below all others
  *
  * A thread that only waits in a loop, or runs for long without an end, lets all others go first; one that sleeps or yields is
- * outside meanwhile.
+ * outside meanwhile. One that waits for another thread does not do so in the kernel: see below, waits.
  *
  * In a steered run (turns.c) the baton goes round by other rules: there this file has the baton only. */
 #include "runtime.h"
 #include "sys.h"
+#include <errno.h>
 #include <linux/futex.h>
 
 #define SLICE 256      /* ticks after which a thread looks whether it has run for too long */
@@ -72,7 +73,7 @@ void weft__steer_open(void) {
 void weft__steer_forked(struct weft_thread *t) {
     if (!weft__steering) return;
     for (uint32_t s = 1; s < steer.top; s++)
-        if (weft__threads[s]) weft__threads[s]->steer = AWAY;
+        if (weft__threads[s]) weft__threads[s]->steer = AWAY, weft__threads[s]->blocked.kind = weft__threads[s]->waits = 0;
     steer.lock = steer.over = 0;
     steer.baton = t->slot;
     t->steer = RUNS;
@@ -123,6 +124,14 @@ void weft__baton_ask(struct weft_thread *t, int ready) {
 
 /* ---- hooks of owner.c ------------------------------------------------------------------------------------------ */
 
+static void ready(struct weft_thread *t) {
+    if (t->slot >= steer.top) steer.top = t->slot + 1;
+    if (!t->priority) t->priority = FLOOR + 1 + (int32_t)(next_random() % FLOOR);
+    t->steer = READY;
+    __atomic_store_n(&t->has_baton, steer.over, __ATOMIC_RELEASE);
+    if (steer.over) weft__raw(SYS_futex, &t->has_baton, FUTEX_WAKE_PRIVATE, 1);
+}
+
 /* t comes inside, and may have to wait for that. */
 void weft__steer_in(struct weft_thread *t) {
     if (weft__given) {
@@ -130,13 +139,27 @@ void weft__steer_in(struct weft_thread *t) {
         return;
     }
     weft__lock(&steer.lock);
-    if (t->slot >= steer.top) steer.top = t->slot + 1;
-    if (!t->priority) t->priority = FLOOR + 1 + (int32_t)(next_random() % FLOOR);
-    t->has_baton = steer.over;
-    t->steer = READY;
-    if (!steer.baton && !steer.over) weft__baton_pass(choose(NULL));
+    if (t->steer == AWAY) {
+        ready(t);
+        if (!steer.baton && !steer.over) weft__baton_pass(choose(NULL));
+    }
     weft__unlock(&steer.lock);
     weft__baton_wait(t);
+}
+
+/* c is about to be created. It is ready from now on, whenever the kernel lets it begin: on a busy machine its creator may be done by
+ * then. */
+void weft__steer_born(struct weft_thread *c) {
+    weft__lock(&steer.lock);
+    c->priority = 0; /* perhaps its slot was another thread's */
+    c->blocked.kind = c->waits = 0;
+    ready(c);
+    weft__unlock(&steer.lock);
+}
+void weft__steer_unborn(struct weft_thread *c) {
+    weft__lock(&steer.lock);
+    c->steer = AWAY;
+    weft__unlock(&steer.lock);
 }
 
 /* t is outside. */
@@ -144,6 +167,7 @@ void weft__steer_out(struct weft_thread *t) {
     if (weft__given) return; /* it goes on, whatever it does there */
     weft__lock(&steer.lock);
     t->steer = AWAY;
+    if (!steer.over) t->has_baton = 0;
     if (steer.baton == t->slot) weft__baton_pass(choose(NULL));
     weft__unlock(&steer.lock);
 }
@@ -209,9 +233,143 @@ void weft__steer_end(void) {
     weft__lock(&steer.lock);
     steer.over = 1;
     for (uint32_t s = 1; s < steer.top; s++) {
-        if (!weft__threads[s]) continue;
+        if (!weft__threads[s] || (weft__threads[s]->steer == AWAY && weft__threads[s]->blocked.kind)) continue;
         __atomic_store_n(&weft__threads[s]->has_baton, 1, __ATOMIC_RELEASE);
         weft__raw(SYS_futex, &weft__threads[s]->has_baton, FUTEX_WAKE_PRIVATE, 1);
     }
     weft__unlock(&steer.lock);
+}
+
+/* ---- waits ------------------------------------------------------------------------------------------------------
+ * Who waits for another thread (a lock, a condition variable, its end) is ready again as soon as that one lets it, and not when the
+ * kernel has come round to waking it: on a busy machine, or on one core, who lets others go would be done with all its work before
+ * anybody else is seen to be ready. */
+
+#define PIECE 100000000 /* ns: it looks for itself then; code that was not built with weft may have let go */
+
+int weft__steers(void) { return weft__given || (weft__steering && !__atomic_load_n(&steer.over, __ATOMIC_ACQUIRE)); }
+
+static void watch(struct weft_thread *t, int kind, const void *object) {
+    t->blocked.woken = 0;
+    t->blocked.object = object;
+    t->blocked.kind = kind;
+}
+
+static void wake(struct weft_thread *o) {
+    o->blocked.woken = 1;
+    if (o->steer == AWAY) ready(o);
+}
+
+/* Somebody may be ready where nobody was. */
+static void unlock_and_go(void) {
+    if (!steer.baton && !steer.over) weft__baton_pass(choose(NULL));
+    weft__unlock(&steer.lock);
+}
+
+/* Outside, until the baton comes: 0; or before that ETIMEDOUT, EINTR, ERESTART. */
+static int sleep_until(struct weft_thread *t, clockid_t clock, const struct timespec *until) {
+    long r = 0;
+    weft__lock(&steer.lock);
+    int woken = t->blocked.woken;
+    if (!woken && steer.over) t->has_baton = 0;
+    weft__unlock(&steer.lock);
+    if (woken) return 0;
+    weft__outside(t);
+    while (!__atomic_load_n(&t->has_baton, __ATOMIC_ACQUIRE) && !r)
+        r = weft__wait_word(t, &t->has_baton, 0, 0, clock, until);
+    weft__inside(t);
+    return t->blocked.woken ? 0 : r == -ETIMEDOUT ? ETIMEDOUT : r == -EINTR ? EINTR : r ? ERESTART : 0;
+}
+
+void weft__steer_wait_end(struct weft_thread *t) {
+    weft__lock(&steer.lock);
+    t->blocked.kind = t->waits = 0;
+    weft__unlock(&steer.lock);
+}
+
+static int not_a_time(const struct timespec *ts) { return ts && (ts->tv_nsec < 0 || ts->tv_nsec > 999999999); }
+
+int weft__steer_block(struct weft_thread *t, int kind, const void *object, clockid_t clock, const struct timespec *until) {
+    if (weft__given) return weft__turns_block(t, kind, object, until);
+    if (not_a_time(until)) return EINVAL;
+    if (until && until->tv_sec < 0) return ETIMEDOUT;
+    weft__lock(&steer.lock);
+    int over = steer.over; /* then others may have let go since it was tried */
+    if (!over) watch(t, kind, object);
+    weft__unlock(&steer.lock);
+    if (over) return 0;
+    struct timespec piece;
+    int last = weft__piece(clock, until, PIECE, &piece), r = sleep_until(t, clock, &piece);
+    weft__steer_wait_end(t);
+    return r == ETIMEDOUT && !last ? 0 : r;
+}
+
+void weft__steer_release(const void *object) {
+    if (weft__given) {
+        weft__turns_release(object);
+        return;
+    }
+    weft__lock(&steer.lock);
+    for (uint32_t s = 1; s < steer.top; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (o && o->blocked.kind && o->blocked.object == object && !o->blocked.woken && !o->waits) wake(o);
+    }
+    unlock_and_go();
+}
+
+void weft__steer_wait_begin(struct weft_thread *t, int kind, const void *object) {
+    if (weft__given) {
+        weft__turns_wait_begin(t, kind, object);
+        return;
+    }
+    weft__lock(&steer.lock);
+    watch(t, kind, object);
+    t->waits = kind;
+    weft__unlock(&steer.lock);
+}
+
+int weft__steer_wait(struct weft_thread *t, clockid_t clock, const struct timespec *until) {
+    if (weft__given) return weft__turns_wait(t, until);
+    int r = not_a_time(until) ? EINVAL : until && until->tv_sec < 0 ? ETIMEDOUT : 0;
+    while (!r && !t->blocked.woken) r = sleep_until(t, clock, until);
+    weft__steer_wait_end(t);
+    return r;
+}
+
+/* Any of them may be the one. */
+int weft__steer_wake(const void *object, int n) {
+    if (weft__given) return weft__turns_wake(object, n);
+    int woken = 0;
+    weft__lock(&steer.lock);
+    for (; woken < n; woken++) {
+        struct weft_thread *best = NULL;
+        uint32_t found = 0;
+        for (uint32_t s = 1; s < steer.top; s++) {
+            struct weft_thread *o = weft__threads[s];
+            if (!o || !o->waits || o->blocked.object != object || o->blocked.woken) continue;
+            if (next_random() % ++found == 0) best = o;
+        }
+        if (!best) break;
+        wake(best);
+    }
+    unlock_and_go();
+    return woken;
+}
+
+/* t has ended: who waits for its end, or for a robust mutex that it leaves behind, goes on. */
+void weft__steer_over(struct weft_thread *t) {
+    if (weft__given) {
+        weft__turns_release(t);
+        weft__turns_over(t);
+        return;
+    }
+    weft__lock(&steer.lock);
+    for (uint32_t s = 1; s < steer.top; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (!o || o->blocked.woken) continue;
+        if (o->blocked.kind == WEFT_WAIT_JOIN ? o->blocked.object == t
+                                              : o->blocked.kind == WEFT_WAIT_MUTEX && weft__mutex_owner(o->blocked.object) == t->tid)
+            wake(o);
+    }
+    unlock_and_go();
 }

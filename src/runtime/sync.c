@@ -56,6 +56,7 @@ static inline void touch(const volatile void *o) { (void)*(const volatile char *
 static int outcome(struct weft_thread *t, int common, int op, int r) { return common ? (int)weft__input_if(t, op, r, 0) : r; }
 
 /* cancel.c: the waits */
+clockid_t weft__cond_clock(pthread_cond_t *c);
 uint32_t weft__cond_begin(struct weft_thread *t, pthread_cond_t *c);
 int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthread_mutex_t *m, uint32_t now, clockid_t clock, const struct timespec *ts);
 int weft__cond_wake(struct weft_thread *t, pthread_cond_t *c, int n);
@@ -79,36 +80,37 @@ static const struct timespec *deadline(struct weft_thread *t, const struct times
     return copy;
 }
 
-/* A mutex that checks for errors and is the thread's own: libc says so at once, when it is to be locked again. Its words: lock, count,
- * owner, users, kind. */
+/* A mutex that checks for errors and is the thread's own: libc says so at once, when it is to be locked again. */
 static int answers_at_once(const struct weft_thread *t, const void *o) {
-    const int *m = o;
-    return m[2] == t->tid && (m[4] & 3) == PTHREAD_MUTEX_ERRORCHECK;
+    return weft__mutex_owner(o) == t->tid && (((const int *)o)[4] & 3) == PTHREAD_MUTEX_ERRORCHECK;
 }
 
 /* A robust mutex whose owner has ended without giving it up: it is about to be had. */
 static int left_behind(const void *o) {
-    const int *m = o;
-    if (!(m[4] & 16) || !m[2]) return 0;
+    int owner = weft__mutex_owner(o);
+    if (!weft__mutex_robust(o) || !owner) return 0;
     for (uint32_t s = 1; s < weft__slots; s++)
-        if (weft__threads[s] && weft__threads[s]->alive && weft__threads[s]->tid == m[2]) return 0;
+        if (weft__threads[s] && weft__threads[s]->alive && weft__threads[s]->tid == owner) return 0;
     weft__raw(SYS_sched_yield);
     return 1;
 }
 
+/* Threads wait for one another under weft's eyes: not for other processes. */
+static int steers(int common) { return weft__given || (!common && weft__steers()); }
+
 /* Blocking acquisition: try first; then outside. `r` results that mean "have it": 0 and EOWNERDEAD. */
-#define ACQUIRE(try, block, op, kind) ACQUIRE_UNTIL(try, block, op, kind, NULL)
-#define ACQUIRE_UNTIL(try, block, op, kind, until)                                                                     \
+#define ACQUIRE(try, block, op, kind) ACQUIRE_UNTIL(try, block, op, kind, CLOCK_MONOTONIC, NULL)
+#define ACQUIRE_UNTIL(try, block, op, kind, by, until)                                                                   \
     do {                                                                                                               \
         if (RECORD) {                                                                                                  \
             for (;;) {                                                                                                 \
                 r = try;                                                                                               \
                 if (r != EBUSY && r != EAGAIN) break;                                                                  \
-                if (unlikely(weft__given) && kind == WEFT_WAIT_MUTEX && left_behind(o)) continue;                      \
-                if (unlikely(weft__given) && !(kind == WEFT_WAIT_MUTEX && answers_at_once(t, o))) {                    \
-                    r = weft__turns_block(t, kind, (const void *)o, until);                                            \
-                    if (r == ETIMEDOUT) break;                                                                         \
-                    if (r == EINTR) weft__interrupt(t);                                                                \
+                if (unlikely(weft__steering) && steers(common) && !(kind == WEFT_WAIT_MUTEX && answers_at_once(t, o))) {\
+                    if (kind == WEFT_WAIT_MUTEX && left_behind(o)) continue;                                           \
+                    r = weft__steer_block(t, kind, (const void *)o, by, until);                                        \
+                    if (r == ETIMEDOUT || r == EINVAL) break;                                                          \
+                    if (r) weft__interrupt(t);                                                                         \
                     continue;                                                                                          \
                 }                                                                                                      \
                 t->blocked_on = (const void *)o;                                                                       \
@@ -174,7 +176,7 @@ static int mutex_timed(pthread_mutex_t *o, clockid_t clock, const struct timespe
     if (RECORD) {
         ACQUIRE_UNTIL(weft__real.pthread_mutex_trylock(real),
                       weft__mutex_timed(t, real, with_clock ? clock : CLOCK_REALTIME, ts),
-                      WEFT_OP_MUTEX_TIMEDLOCK, WEFT_WAIT_MUTEX, ts);
+                      WEFT_OP_MUTEX_TIMEDLOCK, WEFT_WAIT_MUTEX, with_clock ? clock : CLOCK_REALTIME, ts);
     } else
         ACQUIRE(0, weft__real.pthread_mutex_lock(real), WEFT_OP_MUTEX_TIMEDLOCK, WEFT_WAIT_MUTEX);
     LEAVE(r);
@@ -195,7 +197,7 @@ WEFT_HIDDEN int weft__mutex_unlock(pthread_mutex_t *o) {
     SYNCS(t, o, WEFT_ACCESS_UNLOCK); /* before anybody else can have it */
     int r = PLAYED ? 0 : weft__real.pthread_mutex_unlock(real);
     if (wakes) weft__rec_back(t);
-    if (unlikely(weft__given)) weft__turns_release(o);
+    if (unlikely(weft__steering)) weft__steer_release(o);
     r = outcome(t, common, WEFT_OP_MUTEX_UNLOCK, r);
     if (r == 0) RELEASES(t, o);
     LEAVE(r);
@@ -220,17 +222,26 @@ SIMPLE(pthread_mutex_consistent, , (pthread_mutex_t * o), (o), (real));
 /* ---- condition variables */
 
 /* The wait has begun: who signals meanwhile finds it. */
-static int cond_wait_steered(struct weft_thread *t, pthread_mutex_t *o, pthread_mutex_t *real, const struct timespec *ts) {
-    int r = weft__real.pthread_mutex_unlock(real), e;
+static int cond_wait_steered(struct weft_thread *t, pthread_mutex_t *o, pthread_mutex_t *real, clockid_t clock, const struct timespec *ts) {
+    int r = ts && (ts->tv_nsec < 0 || ts->tv_nsec > 999999999) ? EINVAL : weft__real.pthread_mutex_unlock(real), e;
     if (r) {
-        t->waits = 0;
+        weft__steer_wait_end(t);
         weft__tick(t);
         return r;
     }
-    weft__turns_release(o);
+    weft__steer_release(o);
     weft__tick(t);
-    r = weft__turns_wait(t, ts);
-    while ((e = weft__real.pthread_mutex_trylock(real)) == EBUSY) weft__turns_block(t, WEFT_WAIT_MUTEX, o, NULL);
+    r = weft__steer_wait(t, clock, ts);
+    while ((e = weft__real.pthread_mutex_trylock(real)) == EBUSY) {
+        if (weft__steers())
+            weft__steer_block(t, WEFT_WAIT_MUTEX, o, CLOCK_MONOTONIC, NULL);
+        else {
+            weft__outside(t);
+            e = weft__real.pthread_mutex_lock(real);
+            weft__inside(t);
+            break;
+        }
+    }
     return e ? e : r == ETIMEDOUT ? r : 0;
 }
 
@@ -246,16 +257,17 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
     ts = deadline(t, ts, &copy);
     pthread_cond_t *real_c = weft__shm_real(c, &shared);
     uint32_t now = 0;
-    if (unlikely(weft__given)) {
+    int steered = unlikely(weft__steering) && steers(common || shared);
+    if (steered) {
         weft__order(t, c);
-        weft__turns_wait_begin(t, WEFT_WAIT_COND, c);
-        if (ts) weft__turns_time_out(t, WEFT_OP_COND_WAIT, 2);
+        weft__steer_wait_begin(t, WEFT_WAIT_COND, c);
+        if (ts && weft__given) weft__turns_time_out(t, WEFT_OP_COND_WAIT, 2);
     } else if (RECORD)
         now = weft__cond_begin(t, real_c);
     weft__tick(t);     /* one order at a tick: who comes after it must not have to come before another one */
     weft__order(t, o); /* the unlock */
-    if (unlikely(weft__given)) {
-        r = cond_wait_steered(t, o, real, ts);
+    if (steered) {
+        r = cond_wait_steered(t, o, real, kind == 2 ? clock : weft__cond_clock(c), ts);
         weft__order(t, o); /* the lock */
         if (weft__cancel_due(t)) LEFT(0);
         weft__input_if(t, WEFT_OP_COND_WAIT, r, 0);
@@ -302,11 +314,11 @@ WEFT_WRAP(pthread_cond_clockwait, weft__cond_clockwait);
         ENTER(weft__real.name(c));                                                                                     \
         REAL(c);                                                                                                       \
         int r = 0;                                                                                                     \
-        if (unlikely(weft__given)) {                                                                                   \
+        if (unlikely(weft__given))                                                                                     \
             weft__order(t, c);                                                                                         \
-            weft__turns_wake(c, n);                                                                                    \
-        } else if (RECORD)                                                                                               \
+        else if (RECORD)                                                                                               \
             r = weft__cond_wake(t, real, n);                                                                           \
+        if (unlikely(weft__steering)) weft__steer_wake(c, n);                                                          \
         SIGNALS(t, WEFT_WAIT_COND, c);                                                                                 \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
@@ -368,7 +380,7 @@ RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK, w
         struct timespec copy;                                                                                          \
         ts = deadline(t, ts, &copy);                                                                                   \
         if (RECORD)                                                                                                    \
-            ACQUIRE_UNTIL(weft__real.tryname(real), timed(t, real, clock, ts), op, kind, ts);                          \
+            ACQUIRE_UNTIL(weft__real.tryname(real), timed(t, real, clock, ts), op, kind, clock, ts);                         \
         else                                                                                                           \
             ACQUIRE(0, weft__real.lockname(real), op, kind);                                                           \
         LEAVE(r);                                                                                                      \
@@ -389,7 +401,7 @@ WEFT_HIDDEN int weft__rwlock_unlock(pthread_rwlock_t *o) {
     weft__order(t, o);
     SYNCS(t, o, WEFT_ACCESS_UNLOCK);
     int r = PLAYED ? 0 : weft__real.pthread_rwlock_unlock(real);
-    if (unlikely(weft__given)) weft__turns_release(o);
+    if (unlikely(weft__steering)) weft__steer_release(o);
     r = outcome(t, common, WEFT_OP_RWLOCK_UNLOCK, r);
     if (r == 0) RELEASES(t, o);
     LEAVE(r);
@@ -405,11 +417,14 @@ WEFT_HIDDEN int weft__barrier_wait(pthread_barrier_t *o) {
     weft__order(t, o); /* came */
     SYNCS(t, o, 0);
     WAITS(WEFT_WAIT_BARRIER, o, NULL);
-    if (unlikely(weft__given)) {
+    if (unlikely(weft__steering) && steers(common)) {
         uint64_t object = (uint64_t)(uintptr_t)o; /* for who removes the thread */
         r = weft__barrier_steered(t, real);
         weft__order(t, o); /* leaves */
-        weft__log_input(t, WEFT_OP_BARRIER_WAIT, r, &object, sizeof object);
+        if (weft__given)
+            weft__log_input(t, WEFT_OP_BARRIER_WAIT, r, &object, sizeof object);
+        else
+            weft__input_if(t, WEFT_OP_BARRIER_WAIT, r, 0);
         LEAVE(r);
     }
     weft__tick(t);
@@ -468,7 +483,7 @@ WEFT_HIDDEN int weft__spin_unlock(pthread_spinlock_t *lock) {
     weft__order(t, (const void *)lock);
     SYNCS(t, lock, WEFT_ACCESS_UNLOCK);
     int r = PLAYED ? 0 : weft__real.pthread_spin_unlock(real);
-    if (unlikely(weft__given)) weft__turns_release((const void *)lock);
+    if (unlikely(weft__steering)) weft__steer_release((const void *)lock);
     RELEASES(t, (const void *)lock);
     LEAVE(r);
 }
@@ -495,11 +510,11 @@ again:
         int saved = ERRNO;
         if (weft__real.sem_trywait(real) != 0) {
             e = ERRNO;
-            if (unlikely(weft__given) && kind != 1 && e == EAGAIN) {
+            if (unlikely(weft__steering) && steers(common) && kind != 1 && e == EAGAIN) {
                 ERRNO = saved;
-                e = weft__turns_block(t, WEFT_WAIT_SEM, o, ts);
-                if (e == EINTR) weft__interrupt(t);
-                if (e != ETIMEDOUT) {
+                e = weft__steer_block(t, WEFT_WAIT_SEM, o, kind == 3 ? clock : CLOCK_REALTIME, ts);
+                if (e == ERESTART || (e == EINTR && weft__given)) weft__interrupt(t);
+                if (!e || e == ERESTART || (e == EINTR && weft__given)) {
                     e = 0;
                     goto again;
                 }
@@ -544,7 +559,7 @@ WEFT_HIDDEN int weft__sem_post(sem_t *o) {
     weft__order(t, o);
     SYNCS(t, o, 0);
     int r = PLAYED ? 0 : weft__real.sem_post(real);
-    if (unlikely(weft__given)) weft__turns_release(o);
+    if (unlikely(weft__steering)) weft__steer_release(o);
     SIGNALS(t, WEFT_WAIT_SEM, o);
     LEAVE(r);
 }

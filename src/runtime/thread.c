@@ -176,7 +176,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         c->alive = 1;
         weft__gate_awake(1);
         c->waiting = 0;
-        c->exiting = 0;
+        c->exiting = c->ending = 0;
         c->stop_age = t->stop_age;
         c->tls = NULL; /* until it runs */
         c->born = (struct weft_pos){t->tls->clock, 0, t->slot, t->at_tick == t->tls->clock && t->at_site == 0 ? t->at_step : 0};
@@ -184,7 +184,10 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         weft__signal_born(t, c);
         weft__heap_attach(c);
         c->number = number;
-        if (unlikely(weft__given)) weft__turns_born(c);
+        if (unlikely(weft__given))
+            weft__turns_born(c);
+        else if (unlikely(weft__steering))
+            weft__steer_born(c);
         __atomic_fetch_add(&living, 1, __ATOMIC_SEQ_CST);
         SYNCS(t, c, 0);
         r = weft__real.pthread_create(th, &a, weft__thread_tramp, c);
@@ -196,6 +199,8 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
             weft__tick(t);
             if (unlikely(weft__given))
                 weft__turns_child(t, c);
+            else if (unlikely(weft__steering))
+                weft__steer_event(t, 0);
             else if (weft__mode == WEFT_RECORD && (weft__tsc() >> 4 & 3) == 0) {
                 weft__outside(t);
                 weft__raw(SYS_sched_yield);
@@ -203,7 +208,10 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
             }
         } else {
             c->alive = 0;
-            if (unlikely(weft__given)) weft__turns_unborn(c);
+            if (unlikely(weft__given))
+                weft__turns_unborn(c);
+            else if (unlikely(weft__steering))
+                weft__steer_unborn(c);
             weft__gate_awake(-1);
             __atomic_fetch_sub(&living, 1, __ATOMIC_SEQ_CST);
         }
@@ -295,6 +303,8 @@ int weft__thread_exit(struct weft_thread *t) {
     weft__tick(t);
     if (weft__mode == WEFT_RECORD) {
         weft__log_item(t, WEFT_ITEM_EXIT, 0, NULL, 0, NULL, 0);
+        t->ending = 1;
+        if (unlikely(weft__steering) && !weft__given) weft__steer_release(t);
         weft__rec_out(t); /* for good: others take what it owned */
     } else if (!weft__gate_input(t, WEFT_ITEM_EXIT, 0))
         weft__diverged("thread %u ends at tick %lu, which the recording does not have", t->slot, t->tls->clock);
@@ -312,10 +322,7 @@ int weft__thread_exit(struct weft_thread *t) {
     else
         t->exiting = 1;
     weft__unlock(&slots_lock);
-    if (unlikely(weft__given)) {
-        weft__turns_release(t);
-        weft__turns_over(t);
-    }
+    if (unlikely(weft__steering)) weft__steer_over(t);
     return 0;
 }
 
@@ -363,16 +370,18 @@ again:
     if (weft__mode == WEFT_REPLAY && weft__interrupt(t)) goto again;
     if (!t || weft__mode == WEFT_RECORD) {
         struct weft_thread *c = t && kind != 1 ? weft__thread_of(p) : NULL;
-        if (unlikely(weft__given) && c && c != t && !c->joined_or_detached) {
-            while (!r && c->alive) r = weft__turns_block(t, WEFT_WAIT_JOIN, c, ts);
-            if (r == EINTR) {
+        int waits = c && c != t && !c->joined_or_detached, ending = 0;
+        clockid_t k = kind == 3 ? clock : CLOCK_REALTIME;
+        if (unlikely(weft__steering) && waits) {
+            while (!r && !(ending = weft__given ? !c->alive : c->ending) && weft__steers()) r = weft__steer_block(t, WEFT_WAIT_JOIN, c, k, ts);
+            if (r == EINTR || r == ERESTART) {
                 r = 0;
                 weft__interrupt(t);
                 goto again;
             }
         }
-        if (t) weft__outside(t);
-        if (c && c != t && !c->joined_or_detached && !weft__given) r = weft__join_block(t, c, kind == 3 ? clock : CLOCK_REALTIME, ts);
+        if (t && !ending) weft__outside(t);
+        if (waits && !ending && !r) r = weft__join_block(t, c, k, ts);
         if (r == EINTR) {
             weft__inside(t);
             weft__interrupt(t);
@@ -388,7 +397,7 @@ again:
             if (r == 0 && ret) *ret = value;
             return r;
         }
-        weft__inside(t);
+        if (!ending) weft__inside(t);
     }
     if (unlikely(weft__given) && r == 0 && weft__thread_of(p)) {
         uint64_t gave[2] = {(uint64_t)(uintptr_t)value, weft__thread_of(p)->slot}; /* for who removes it */

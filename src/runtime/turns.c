@@ -112,7 +112,7 @@ static struct weft_thread *choose(void) {
 static struct weft_thread *waits_for(const struct weft_thread *o) {
     if (o->blocked.kind == WEFT_WAIT_JOIN) return (struct weft_thread *)(uintptr_t)o->blocked.object;
     if (o->blocked.kind != WEFT_WAIT_MUTEX) return NULL;
-    int owner = ((const int *)o->blocked.object)[2];
+    int owner = weft__mutex_owner(o->blocked.object);
     for (uint32_t s = 1; owner && s < weft__slots; s++)
         if (weft__threads[s] && weft__threads[s]->tid == owner) return weft__threads[s];
     return NULL;
@@ -311,7 +311,7 @@ void weft__turns_over(struct weft_thread *t) {
     t->steer = AWAY;
     for (uint32_t s = 1; s < weft__slots; s++) { /* robust mutexes that it leaves behind */
         struct weft_thread *o = weft__threads[s];
-        if (o && o->steer != AWAY && o->blocked.kind == WEFT_WAIT_MUTEX && ((const int *)o->blocked.object)[2] == t->tid) unblock(o);
+        if (o && o->steer != AWAY && o->blocked.kind == WEFT_WAIT_MUTEX && weft__mutex_owner(o->blocked.object) == t->tid) unblock(o);
     }
     if (by_turns() && turns()[run.turn].thread == t->number) run.turn++;
     if (!can_run(o)) o = choose_or_none(t);
