@@ -155,7 +155,7 @@ WEFT_HIDDEN void weft__exiting(void) {
 
 /* Waits while *word is `value`, until an absolute time; -ETIMEDOUT, -EINTR or -WEFT_RESTART (a signal or, at a cancellation
  * point, cancellation), or 0. */
-static long wait_at(struct weft_thread *t, int point, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts) {
+WEFT_HIDDEN long weft__wait_at(struct weft_thread *t, int point, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts) {
     int op = FUTEX_WAIT_BITSET | (shared ? 0 : FUTEX_PRIVATE_FLAG) | (clock == CLOCK_REALTIME ? FUTEX_CLOCK_REALTIME : 0);
     long a[6] = {(long)word, op, (long)value, (long)ts, 0, (long)FUTEX_BITSET_MATCH_ANY};
     t->cancel_point = point;
@@ -163,8 +163,8 @@ static long wait_at(struct weft_thread *t, int point, void *word, uint32_t value
     t->cancel_point = 0;
     return r == -EAGAIN ? 0 : r;
 }
-WEFT_HIDDEN long weft__wait_word(struct weft_thread *t, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts) {
-    return wait_at(t, 1, word, value, shared, clock, ts);
+static long wait_word(struct weft_thread *t, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts) {
+    return weft__wait_at(t, 1, word, value, shared, clock, ts);
 }
 
 #define COND_SHARED 1
@@ -193,7 +193,7 @@ WEFT_HIDDEN int weft__cond_block(struct weft_thread *t, pthread_cond_t *c, pthre
     int shared = cond_flags(c) & COND_SHARED, e = ts && (ts->tv_nsec < 0 || ts->tv_nsec > 999999999) ? EINVAL : 0;
     if (clock < 0) clock = weft__cond_clock(c);
     if (!e) e = weft__real.pthread_mutex_unlock(m);
-    long r = e ? 0 : ts && ts->tv_sec < 0 ? -ETIMEDOUT : weft__wait_word(t, word, now, shared, clock, ts);
+    long r = e ? 0 : ts && ts->tv_sec < 0 ? -ETIMEDOUT : wait_word(t, word, now, shared, clock, ts);
     __atomic_fetch_sub(waiters, 1, __ATOMIC_SEQ_CST);
     if (e) return e;
     e = weft__real.pthread_mutex_lock(m);
@@ -222,7 +222,7 @@ WEFT_HIDDEN int weft__sem_block(struct weft_thread *t, sem_t *s, clockid_t clock
             if (__atomic_compare_exchange_n(data, &d, d - 1 - (1ul << 32), 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return 0;
             continue;
         }
-        long r = ts && ts->tv_sec < 0 ? -ETIMEDOUT : weft__wait_word(t, data, 0, shared, clock, ts);
+        long r = ts && ts->tv_sec < 0 ? -ETIMEDOUT : wait_word(t, data, 0, shared, clock, ts);
         d = __atomic_load_n(data, __ATOMIC_RELAXED);
         if (r == -ETIMEDOUT) e = ETIMEDOUT;
         if (r == -WEFT_RESTART) e = ERESTART;
@@ -238,7 +238,7 @@ WEFT_HIDDEN int weft__sem_block(struct weft_thread *t, sem_t *s, clockid_t clock
 WEFT_HIDDEN int weft__join_block(struct weft_thread *t, struct weft_thread *c, clockid_t clock, const struct timespec *ts) {
     if (ts && (ts->tv_nsec < 0 || ts->tv_nsec > 999999999)) return EINVAL;
     while (__atomic_load_n(&c->alive, __ATOMIC_ACQUIRE)) {
-        long r = ts && ts->tv_sec < 0 ? -ETIMEDOUT : weft__wait_word(t, &c->alive, 1, 0, clock, ts);
+        long r = ts && ts->tv_sec < 0 ? -ETIMEDOUT : wait_word(t, &c->alive, 1, 0, clock, ts);
         if (r == -ETIMEDOUT) return ETIMEDOUT;
         if (r < 0) return EINTR;
     }
@@ -261,7 +261,7 @@ WEFT_HIDDEN int weft__barrier_block(struct weft_thread *t, pthread_barrier_t *b,
         *round = 1ul << 32 | (uint32_t)((was >> 32) + (uint32_t)was / count);
     }
     while ((int32_t)((now = __atomic_load_n(&word[1], __ATOMIC_ACQUIRE)) - (uint32_t)*round) <= 0)
-        if (wait_at(t, 0, &word[1], now, 1, CLOCK_MONOTONIC, NULL) < 0) return EINTR;
+        if (weft__wait_at(t, 0, &word[1], now, 1, CLOCK_MONOTONIC, NULL) < 0) return EINTR;
     return 0;
 }
 
@@ -361,7 +361,7 @@ WEFT_HIDDEN int weft__once_begin(int *o) {
             continue;
         }
         weft__outside(t);
-        long w = wait_at(t, 0, o, (uint32_t)v, 1, CLOCK_MONOTONIC, NULL);
+        long w = weft__wait_at(t, 0, o, (uint32_t)v, 1, CLOCK_MONOTONIC, NULL);
         weft__inside(t);
         if (w < 0) weft__interrupt(t);
     }

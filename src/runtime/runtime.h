@@ -309,7 +309,7 @@ int weft__steer_wait(struct weft_thread *t, clockid_t clock, const struct timesp
 void weft__steer_wait_end(struct weft_thread *t); /* it does not wait, after all */
 int weft__steer_wake(const void *object, int n); /* how many */
 void weft__steer_over(struct weft_thread *t); /* t has ended */
-long weft__wait_word(struct weft_thread *t, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts); /* cancel.c */
+long weft__wait_at(struct weft_thread *t, int point, void *word, uint32_t value, int shared, clockid_t clock, const struct timespec *ts); /* cancel.c */
 int weft__piece(clockid_t clock, const struct timespec *end, long length, struct timespec *ts);
 void weft__baton_pass(struct weft_thread *o); /* NULL: to nobody */
 void weft__baton_wait(struct weft_thread *t);

@@ -268,6 +268,7 @@ static void unlock_and_go(void) {
 
 /* Outside, until the baton comes: 0; or before that ETIMEDOUT, EINTR, ERESTART. */
 static int sleep_until(struct weft_thread *t, clockid_t clock, const struct timespec *until) {
+    int k = t->blocked.kind, point = k == WEFT_WAIT_COND || k == WEFT_WAIT_SEM || k == WEFT_WAIT_JOIN;
     long r = 0;
     weft__lock(&steer.lock);
     int woken = t->blocked.woken;
@@ -276,7 +277,7 @@ static int sleep_until(struct weft_thread *t, clockid_t clock, const struct time
     if (woken) return 0;
     weft__outside(t);
     while (!__atomic_load_n(&t->has_baton, __ATOMIC_ACQUIRE) && !r)
-        r = weft__wait_word(t, &t->has_baton, 0, 0, clock, until);
+        r = weft__wait_at(t, point, &t->has_baton, 0, 0, clock, until);
     weft__inside(t);
     return t->blocked.woken ? 0 : r == -ETIMEDOUT ? ETIMEDOUT : r == -EINTR ? EINTR : r ? ERESTART : 0;
 }
