@@ -9,7 +9,9 @@
  * To see every access, the thread's id (tls.me) is poisoned: no check passes. Blocking operations go outside, as always; the
  * baton goes on to the next thread meanwhile, and who comes back waits for it.
  *
- *   random   at an event, with a probability that the run's seed chooses, any thread that is ready goes on
+ *   random   at an event, with a probability that the run's seed chooses (one for accesses, one for operations on locks and the like:
+ *            many bugs are between two critical sections), any thread that is ready goes on; in every other run any of a few, and others only when those have ended or wait: among a hundred threads the two or three that a bug needs would
+ *            hardly ever meet
  *   pct      Burckhardt et al., A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs: threads have random
  *            priorities, the highest one that is ready runs, and at d - 1 random events (of as many as an earlier run had) the
  *            running thread's priority drops below all others
@@ -26,6 +28,7 @@
 #define SLICE 256      /* ticks after which a thread looks whether it has run for too long */
 #define LONG 20000     /* events, or ticks, in a row: others are to have their turn */
 #define FLOOR (1 << 30) /* priorities from here on are those of the beginning */
+#define FEW 4u
 
 enum { AWAY = 0, READY, RUNS };
 
@@ -39,7 +42,8 @@ static struct {
     uint64_t change[WEFT_CHAOS_DEPTH]; /* events at which priorities change, in order */
     uint32_t changes, depth;
     int32_t lowest; /* priority given so far */
-    uint32_t odds;  /* random: log2 of one in how many */
+    uint32_t odds[2]; /* random: log2 of one in how many: at operations, at accesses */
+    uint32_t few;   /* random: only so many take part, those with the highest priority; 0: all */
 } steer;
 
 static uint64_t next_random(void) {
@@ -58,7 +62,9 @@ void weft__steer_open(void) {
     if (weft__given) return;
     uint64_t most = c->chaos_events ? c->chaos_events : 10000;
     steer.rng = weft_hash(&c->seed, sizeof c->seed) | 1;
-    steer.odds = 2 + (uint32_t)(next_random() % 9);
+    steer.odds[1] = 2 + (uint32_t)(next_random() % 9);
+    steer.odds[0] = next_random() % 2 ? steer.odds[1] : 1 + (uint32_t)(next_random() % 2);
+    steer.few = next_random() % 2 ? 0 : 2 + (uint32_t)(next_random() % (FEW - 1));
     steer.lowest = FLOOR;
     steer.depth = c->chaos_depth < WEFT_CHAOS_DEPTH ? (uint32_t)c->chaos_depth : WEFT_CHAOS_DEPTH;
     for (uint32_t i = 0; i < steer.depth; i++) {
@@ -81,16 +87,34 @@ void weft__steer_forked(struct weft_thread *t) {
 
 /* ---- who is next; all under the lock --------------------------------------------------------------------------- */
 
-static struct weft_thread *choose(struct weft_thread *not) {
-    struct weft_thread *best = NULL;
-    uint32_t ready = 0;
+/* The `most` ready ones with the highest priority, or t, if it is among them. */
+static struct weft_thread *choose_of(uint32_t most, struct weft_thread *t) {
+    struct weft_thread *best[FEW];
+    uint32_t n = 0;
     for (uint32_t s = 1; s < steer.top; s++) {
         struct weft_thread *o = weft__threads[s];
-        if (!o || o->steer != READY || o == not) continue;
-        ready++;
-        if (weft__steering == WEFT_CHAOS_PCT ? !best || o->priority > best->priority : next_random() % ready == 0) best = o;
+        if (!o || (o->steer != READY && o != t)) continue;
+        uint32_t i = n < most ? n++ : most;
+        for (; i && best[i - 1]->priority < o->priority; i--)
+            if (i < most) best[i] = best[i - 1];
+        if (i < most) best[i] = o;
     }
-    return best;
+    return n ? best[next_random() % n] : NULL;
+}
+
+/* NULL: none, or t, which runs. */
+static struct weft_thread *choose(struct weft_thread *t) {
+    struct weft_thread *best = NULL;
+    uint32_t ready = 0;
+    uint32_t few = weft__steering == WEFT_CHAOS_PCT ? 1 : steer.few;
+    if (few)
+        best = choose_of(few, t);
+    else
+        for (uint32_t s = 1; s < steer.top; s++) {
+            struct weft_thread *o = weft__threads[s];
+            if (o && o != t && o->steer == READY && next_random() % ++ready == 0) best = o;
+        }
+    return best == t ? NULL : best;
 }
 
 void weft__baton_pass(struct weft_thread *o) {
@@ -180,7 +204,6 @@ static void go_on(struct weft_thread *t, uint64_t site, int last) {
         t->in_a_row = 0;
     }
     struct weft_thread *o = choose(t);
-    if (o && weft__steering == WEFT_CHAOS_PCT && o->priority < t->priority) o = NULL;
     if (!o || steer.over) {
         weft__unlock(&steer.lock);
         return;
@@ -209,7 +232,7 @@ void weft__steer_event(struct weft_thread *t, uint64_t site) {
         while (steer.changes < steer.depth && n >= steer.change[steer.changes]) steer.changes++, drop = 1;
         /* Who is ready changes only as others come inside: it does not have to be seen at once. */
         if (drop || !(n & 15)) go_on(t, site, drop);
-    } else if (!(next_random() & ((1u << steer.odds) - 1)))
+    } else if (!(next_random() & ((1u << steer.odds[site != 0]) - 1)))
         go_on(t, site, 0);
 }
 
