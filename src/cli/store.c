@@ -257,7 +257,8 @@ int weft__store_remove(const char *dir, bool own, struct weft_err *err) {
     }
     for (unsigned k = 1; k <= parts && r == 0; k++) {
         struct weft_strbuf part = {0};
-        if (weft__trace_part(dir, k, &part)) r = weft__store_remove(part.s, true, err); /* their header's lock is ours */
+        bool is = weft__trace_part(dir, k, &part) || access(part.s, F_OK) == 0; /* one may have been begun only */
+        if (is) r = weft__store_remove(part.s, true, err); /* their header's lock is ours */
         weft__strbuf_fini(&part);
     }
     if (r < 0) goto out;
