@@ -7,7 +7,7 @@ set -eu
 packages="clang-19 llvm-19-dev llvm-19-tools lld-19 libclang-rt-19-dev libzstd-dev libcmocka-dev libdw-dev ninja-build
 cmake gdb python3 make gcc g++ libc6-dev spin"
 real="dpkg-dev autoconf automake libtool autopoint gettext po-debconf pkg-config xz-utils bzip2 libbz2-dev zlib1g-dev
-liblzma-dev liblz4-dev libevent-dev apache2-utils libssl-dev openssl tcl libexpat1-dev libpcre2-dev wget ca-certificates"
+liblzma-dev liblz4-dev libevent-dev apache2-utils libssl-dev openssl tcl libexpat1-dev libpcre2-dev bison flex wget ca-certificates"
 
 for option in "$@"; do
     case $option in

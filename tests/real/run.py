@@ -14,6 +14,7 @@ import argparse
 import importlib
 import json
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -28,7 +29,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "programs")]
 import source
 from case import same as same_file
 
-ALL = "memcached apache redis lighttpd nginx stunnel libuv sqlite x264 p7zip pbzip2 xz zstd".split()
+ALL = "memcached apache redis lighttpd nginx stunnel unbound libuv sqlite leveldb x264 p7zip pbzip2 xz zstd".split()
 HEAD = (
     "program|native s|record s|replay s|native us/request|record us/request|record/native|replay/record|processes|threads"
     "|events|edges|log MB|order MB|order MB/s|replays"
@@ -112,7 +113,10 @@ class Run:
     def theirs(self):
         """Of stderr what the program wrote."""
         with open(self.err, "rb") as f:
-            return b"".join(x for x in f.readlines() if not x.startswith((b"weft:", b"weft ")))
+            return OURS.sub(b"", f.read())
+
+
+OURS = re.compile(rb"(?:(?<=[\r\n])|\A)weft[: ].*\n?")  # what weft itself wrote to stderr
 
 
 def may_unshare():
@@ -170,13 +174,13 @@ def replay(run, trace, place, alone):
     os.rmdir(work)
     os.rename(gone, work)
     with open(os.path.join(place, "replay.err"), "rb") as f:
-        err = f.readlines()
-    said = b"".join(x for x in err if x.startswith((b"weft:", b"weft "))).decode(errors="replace").strip()
+        err = f.read()
+    said = b"".join(OURS.findall(err)).decode(errors="replace").strip()
     if status != run.status:
         raise Wrong("status %d instead of %d: %s" % (status, run.status, said))
     if not same_file(run.out, os.path.join(place, "replay.out")):
         raise Wrong("it wrote something else to stdout")
-    if b"".join(x for x in err if not x.startswith((b"weft:", b"weft "))) != run.theirs():
+    if OURS.sub(b"", err) != run.theirs():
         raise Wrong("it wrote something else to stderr")
     return seconds
 
