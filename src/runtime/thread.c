@@ -177,6 +177,8 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         weft__gate_awake(1);
         c->waiting = 0;
         c->exiting = c->ending = 0;
+        c->nlefts = 0; /* the slot's former thread may not have come to all of them */
+        c->left = 0;
         c->stop_age = t->stop_age;
         c->tls = NULL; /* until it runs */
         c->born = (struct weft_pos){t->tls->clock, 0, t->slot, t->at_tick == t->tls->clock && t->at_site == 0 ? t->at_step : 0};

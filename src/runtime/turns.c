@@ -282,8 +282,6 @@ void weft__turns_born(struct weft_thread *c) {
     c->counted = c->last_clock;
     c->shift = 0;
     c->first_given = c->last_given = c->passes = c->in_a_row = 0;
-    c->nlefts = 0;
-    c->left = 0;
     c->last_site = 0;
     c->last_time = (struct timespec){0, 0};
     c->born_at = ++run.count;
