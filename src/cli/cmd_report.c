@@ -166,7 +166,7 @@ static int collect(struct weft_report *r, bool with_replay, struct weft_err *err
     struct collecting c = {.r = r, .run = {.t = t, .schedule = {.fd = -1}}};
     struct weft_strbuf status = {0};
     int e = weft__modules_read(t, err);
-    if (e == 0) e = weft__blocks_make(t, &r->blocks, see_item, r, err);
+    if (e == 0) e = weft__blocks_make(t, NULL, &r->blocks, see_item, r, err);
     if (e < 0) return e;
     r->symbols = weft__symbols_new(t);
     if (t->has_end)

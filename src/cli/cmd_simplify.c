@@ -11,11 +11,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define BUDGET_US 600000000ull
 #define SHOW_US 200000
+#define ACCESSES (1ull << 24) /* the last ones of the trace that are looked at */
 
 struct simplify {
     struct weft_trial trial; /* first: the pool's context is this too */
@@ -88,20 +90,32 @@ static void show(struct simplify *x) {
 
 static void on_tick(void *ctx) { show(ctx); }
 
-/* Nothing is published that has not been replayed. */
-static int replays(const char *dir, struct weft_err *err) {
+/* *why: what was different; new memory. order (may be NULL): of the sites that it passed. */
+static int replay(const char *dir, struct weft_order **order, char **why, struct weft_err *err) {
     struct weft_rerun run = {.schedule = {.fd = -1}};
+    struct weft_accesses *list = NULL;
     int wait_status, r = weft__trace_open(dir, &run.t, err);
+    *why = NULL;
     if (r < 0) return r;
     r = weft__rerun_prepare(&run, err);
+    if (r == 0 && order) r = weft__accesses_open(&run.schedule, ACCESSES, &list, err);
     if (r == 0) {
         run.launch.quiet = true;
         r = weft__launch(&run.launch, &wait_status, err);
     }
-    char *why = r == 0 ? weft__rerun_judge(&run, wait_status) : NULL;
+    if (r == 0) *why = weft__rerun_judge(&run, wait_status);
+    if (r == 0 && order) *order = weft__order_new(list);
+    if (list) munmap(list, list->size);
+    weft__rerun_close(&run);
+    return r;
+}
+
+/* Nothing is published that has not been replayed. */
+static int replays(const char *dir, struct weft_err *err) {
+    char *why;
+    int r = replay(dir, NULL, &why, err);
     if (why) r = weft__err(err, EBADMSG, "internal error: what was found does not replay: %s", why);
     free(why);
-    weft__rerun_close(&run);
     return r;
 }
 
@@ -204,8 +218,7 @@ static int search(struct simplify *x) {
     }
     if (!x->trial.orders) weft__warn("it passes in no non-preemptive order that was tried: what is left out is judged by the failure alone");
     x->symbols = weft__symbols_new(x->first->t);
-    struct weft_trace *t;
-    if ((r = weft__trace_open(first.s, &t, err)) < 0 || (r = weft__state_new(t, x->first->id, &x->search.now, err)) < 0) {
+    if ((r = weft__trial_open(&x->trial, first.s, &(struct weft_judged){.key = x->first->id}, &x->search.now, err)) < 0) {
         weft__fail(err);
         goto out;
     }
@@ -252,6 +265,7 @@ int weft__cmd_simplify(int argc, char **argv) {
     struct simplify x = {.tty = isatty(2), .begun_us = weft__now_us()};
     struct weft_strbuf work = {0};
     struct weft_trace *t = NULL;
+    struct weft_order *order = NULL;
     const char *out = NULL;
     uint64_t budget = BUDGET_US, jobs = 0;
     size_t cap = 0;
@@ -289,10 +303,16 @@ int weft__cmd_simplify(int argc, char **argv) {
         goto out;
     }
     uint64_t what = what_is_asked(&x, t);
-    if (weft__state_new(t, what, &x.trace, &x.err) < 0) {
+    char *why;
+    int r = replay(t->dir, &order, &why, &x.err);
+    if (why) r = weft__err(&x.err, EBADMSG, "it does not replay: %s", why);
+    free(why);
+    if (r < 0) weft__trace_close(t);
+    if (r < 0 || weft__state_new(t, order, what, &x.trace, &x.err) < 0) {
         weft__fail(&x.err);
         goto out;
     }
+    x.trial.order = order;
     weft__strbuf_printf(&work, "%s.work", x.dir);
     if (x.fail_if) x.trial.fails = command_says;
     x.trial.ctx = &x;
@@ -310,6 +330,7 @@ int weft__cmd_simplify(int argc, char **argv) {
 out:
     weft__symbols_free(x.symbols);
     weft__state_free(x.trace);
+    weft__order_free(order);
     weft__strbuf_fini(&work);
     free(x.repeat);
     free(x.dir);

@@ -12,8 +12,9 @@
  * there may wait by itself. A trace does not tell whether a lock was taken at that moment.
  *
  * Within a tick, sites are passed in an order that the trace tells only where the thread has edges there. A position in the tick in
- * which a thread stands counts as passed if it is one of these, or lies at a lower address than where it stands (there is no way back
- * within a tick, and code is mostly laid out as it runs), or if nobody could go on otherwise.
+ * which a thread stands counts as passed if it is one of these, or is known to come before where it stands (order.c); where that is not
+ * known, if it lies at a lower address (there is no way back within a tick, and code is mostly laid out as it runs), or if nobody could go
+ * on otherwise.
  *
  * Memory does not grow with the trace but for the blocks: each slot has a cursor. */
 #include "replay/replay.h"
@@ -32,6 +33,7 @@ struct lane {
 
 struct build {
     struct weft_trace *t;
+    const struct weft_order *order;
     struct weft_blocks *out;
     struct lane *lanes; /* by slot */
     uint32_t top;
@@ -49,7 +51,7 @@ static int advance(struct lane *l, struct weft_err *err) {
 }
 
 /* Whether the lane has passed the position that the edge waits for. 1: yes; 0: no; -1: the trace does not tell. */
-static int passed(const struct lane *o, const struct weft_item *e) {
+static int passed(const struct weft_order *order, const struct lane *o, const struct weft_item *e) {
     if (!o->open || o->over || o->next.tick > e->other_tick) return 1;
     if (o->next.tick < e->other_tick) return 0;
     size_t met = 0;
@@ -59,15 +61,16 @@ static int passed(const struct lane *o, const struct weft_item *e) {
         return e->kind == WEFT_ITEM_EDGE || (e->kind == WEFT_ITEM_EDGE_STEP && met >= e->op);
     if (met) return 1;
     if (!e->other_site && e->kind != WEFT_ITEM_EDGE_DONE) return 1; /* the tick itself: reached by whoever is in it */
-    if (weft__item_is_edge(o->next.kind) && e->other_site < o->next.site) return 1;
-    return -1;
+    if (!weft__item_is_edge(o->next.kind)) return -1;
+    int first = weft__order_of(order, e->other_site, o->next.site);
+    return first ? first < 0 : e->other_site < o->next.site ? 1 : -1;
 }
 
 /* Whether the slot's thread can go on: as passed. It is not at its end. */
 static int ready(const struct build *b, uint32_t slot) {
     const struct weft_item *e = &b->lanes[slot].next;
     if (!weft__item_is_edge(e->kind) || e->other_slot == slot || e->other_slot > b->top) return 1;
-    return passed(&b->lanes[e->other_slot], e);
+    return passed(b->order, &b->lanes[e->other_slot], e);
 }
 
 static bool has_more(const struct build *b, uint32_t slot) { return b->lanes[slot].open && !b->lanes[slot].over; }
@@ -146,8 +149,9 @@ static int go(struct build *b, struct weft_err *err) {
     return 0;
 }
 
-int weft__blocks_make(struct weft_trace *t, struct weft_blocks *out, weft_event_fn *event, void *ctx, struct weft_err *err) {
-    struct build b = {.t = t, .out = out, .event = event, .ctx = ctx};
+int weft__blocks_make(struct weft_trace *t, const struct weft_order *order, struct weft_blocks *out, weft_event_fn *event, void *ctx,
+                      struct weft_err *err) {
+    struct build b = {.t = t, .order = order, .out = out, .event = event, .ctx = ctx};
     *out = (struct weft_blocks){0};
     int r = weft__trace_index(t, err);
     if (r < 0) return r;

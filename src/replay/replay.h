@@ -36,6 +36,12 @@ int weft__schedule_grow(struct weft_schedule *s, uint64_t size, struct weft_err 
 /* Behind the schedule; the caller unmaps it (its size bytes). */
 int weft__accesses_open(struct weft_schedule *s, uint64_t room, struct weft_accesses **out, struct weft_err *err) WEFT_MUST;
 
+/* ---- order.c: which of two sites of a tick is passed first ---- */
+struct weft_order;
+struct weft_order *weft__order_new(const struct weft_accesses *l); /* of a replay that has ended */
+void weft__order_free(struct weft_order *o);
+int weft__order_of(const struct weft_order *o, uint64_t a, uint64_t b); /* -1: a, 1: b; 0: not known. o may be NULL */
+
 /* ---- blocks.c: the partial order as one sequence with few switches ---- */
 struct weft_block {
     uint32_t slot;
@@ -53,7 +59,8 @@ struct weft_blocks {
 };
 typedef void weft_event_fn(void *ctx, const struct weft_item *item, size_t block);
 /* event (may be NULL) gets the items in the sequence; those that came in parts without their bytes. */
-int weft__blocks_make(struct weft_trace *t, struct weft_blocks *out, weft_event_fn *event, void *ctx, struct weft_err *err) WEFT_MUST;
+int weft__blocks_make(struct weft_trace *t, const struct weft_order *order, struct weft_blocks *out, weft_event_fn *event, void *ctx,
+                      struct weft_err *err) WEFT_MUST; /* order may be NULL */
 void weft__blocks_fini(struct weft_blocks *b);
 
 /* ---- tree.c: the threads of a trace, and the iterations of loops that they passed (of a steered run's) ---- */
@@ -89,7 +96,6 @@ uint32_t weft__tree_at(const struct weft_tree *t, uint32_t slot, uint64_t tick);
 /* *out is new memory. Turns of threads that are removed may be left in: they are dropped. */
 size_t weft__turns_of(const struct weft_blocks *b, const struct weft_tree *tree, struct weft_turn **out);
 size_t weft__turns_join(struct weft_turn *turns, size_t n); /* consecutive ones of a thread become one; how many there are then */
-int weft__turns_make(struct weft_trace *t, const struct weft_tree *tree, struct weft_turn **out, size_t *n, struct weft_err *err) WEFT_MUST;
 
 /* ---- steered.c: a run that is recorded, with the inputs of a trace and an order of our own (weft_given in abi.h) ---- */
 struct weft_steered {

@@ -55,14 +55,3 @@ size_t weft__turns_of(const struct weft_blocks *b, const struct weft_tree *tree,
     *out = list;
     return weft__turns_join(list, n);
 }
-
-int weft__turns_make(struct weft_trace *t, const struct weft_tree *tree, struct weft_turn **out, size_t *n, struct weft_err *err) {
-    struct weft_blocks b;
-    *out = NULL;
-    *n = 0;
-    int r = weft__blocks_make(t, &b, NULL, NULL, err);
-    if (r < 0) return r;
-    *n = weft__turns_of(&b, tree, out);
-    weft__blocks_fini(&b);
-    return 0;
-}

@@ -153,7 +153,7 @@ int weft__report_html(struct weft_report *r, FILE *out, struct weft_err *err) {
     const char *mark = strstr(page, MARK);
     WEFT_CHECK(mark);
     place(&w, 0);
-    int e = weft__blocks_make(r->t, &again, put_event, &w, err);
+    int e = weft__blocks_make(r->t, NULL, &again, put_event, &w, err);
     if (e < 0) goto out;
     weft__blocks_fini(&again);
     FILE *f = open_memstream(&json, &len);

@@ -80,7 +80,7 @@ int weft__report_perfetto(struct weft_trace *t, FILE *out, struct weft_err *err)
     w.symbols = weft__symbols_new(t);
     weft__strbuf_json(&name, t->program);
     fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":%s}}", name.s);
-    r = weft__blocks_make(t, &blocks, put_event, &w, err);
+    r = weft__blocks_make(t, NULL, &blocks, put_event, &w, err);
     for (size_t s = 1; r == 0 && s < w.nlanes; s++)
         if (w.lanes[s].n) fprintf(out, ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%zu,\"args\":{\"name\":\"thread %zu\"}}", s, s);
     for (size_t i = 0; r == 0 && i < blocks.n; i++) {

@@ -129,10 +129,10 @@ static int alone_all(struct weft_trial *trial, const struct weft_candidate *c, c
     return r;
 }
 
-static int open_state(const char *dir, uint64_t key, struct weft_state **out, struct weft_err *err) {
+static int open_state(const struct weft_trial *trial, const char *dir, uint64_t key, struct weft_state **out, struct weft_err *err) {
     struct weft_trace *t;
     int r = weft__trace_open(dir, &t, err);
-    return r < 0 ? r : weft__state_new(t, key, out, err);
+    return r < 0 ? r : weft__state_new(t, trial->order, key, out, err);
 }
 
 int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, struct weft_judged *out, struct weft_err *err) {
@@ -153,7 +153,7 @@ int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, 
     if (trial->fails ? !by_command || f.kind != trial->failure.kind || f.code != trial->failure.code : !weft__failure_same(&f, &trial->failure)) return 0;
     if ((r = alone_all(trial, c, dir, trial->orders, false, &pass, &by, err)) < 0) return r;
     if (by != trial->orders) return 0;
-    if ((r = open_state(dir, 0, &state, err)) < 0) return r;
+    if ((r = open_state(trial, dir, 0, &state, err)) < 0) return r;
     out->verdict = WEFT_FAILS;
     out->size = state->size;
     weft__state_free(state);
@@ -161,8 +161,7 @@ int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, 
 }
 
 int weft__trial_open(void *ctx, const char *dir, const struct weft_judged *j, struct weft_state **out, struct weft_err *err) {
-    (void)ctx;
-    return open_state(dir, j->key, out, err);
+    return open_state(ctx, dir, j->key, out, err);
 }
 
 /* The trace's own fatal signal: where it was raised; 0: not known, or it was sent. */
@@ -221,7 +220,7 @@ int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, 
         look_at(trial, dir, &e, &f, &by_command);
         trial->failure = f;
         *why = differs(trial, trace, ip, &e, by_command);
-        r = *why ? 1 : open_state(dir, trace->id, out, err);
+        r = *why ? 1 : open_state(trial, dir, trace->id, out, err);
     }
     weft__candidate_fini(&c);
     if (r != 0) {
@@ -251,7 +250,7 @@ struct weft_state *weft__trial_order(const struct weft_trial *trial, const struc
     weft__candidate_init(&c, s);
     weft__candidate_close(&c);
     remove_run(dir);
-    if (alone(trial, &c, next, dir, &v, &watched, &loose, &err) == 0 && v == WEFT_PASSES && open_state(dir, 0, &out, &err) < 0) out = NULL;
+    if (alone(trial, &c, next, dir, &v, &watched, &loose, &err) == 0 && v == WEFT_PASSES && open_state(trial, dir, 0, &out, &err) < 0) out = NULL;
     weft__candidate_fini(&c);
     return out;
 }

@@ -62,7 +62,7 @@ struct weft_state {
     struct weft_size size;
 };
 /* Takes over the trace, even if it fails. */
-int weft__state_new(struct weft_trace *t, uint64_t id, struct weft_state **out, struct weft_err *err) WEFT_MUST;
+int weft__state_new(struct weft_trace *t, const struct weft_order *order, uint64_t id, struct weft_state **out, struct weft_err *err) WEFT_MUST;
 void weft__state_free(struct weft_state *s);
 
 struct weft_candidate {
@@ -178,6 +178,7 @@ struct weft_trial {
     bool (*fails)(void *ctx, const char *out, const char *errors); /* --fail-if: asks about these files; may be NULL */
     void *ctx;
     uint64_t timeout_us;
+    const struct weft_order *order; /* of the trace's sites */
 };
 /* weft_pool's one and open, for a struct weft_trial. */
 int weft__trial_one(void *trial, const struct weft_candidate *c, const char *dir, struct weft_judged *out, struct weft_err *err) WEFT_MUST;

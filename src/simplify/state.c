@@ -49,14 +49,14 @@ static void measure(struct weft_state *s, const struct weft_blocks *b) {
     }
 }
 
-int weft__state_new(struct weft_trace *t, uint64_t id, struct weft_state **out, struct weft_err *err) {
+int weft__state_new(struct weft_trace *t, const struct weft_order *order, uint64_t id, struct weft_state **out, struct weft_err *err) {
     struct weft_state *s = weft__alloc(sizeof *s);
     struct weft_blocks b = {0};
     struct weft_counts counts;
     *s = (struct weft_state){.id = id, .t = t, .dir = weft__strdup(t->dir)};
     int r = weft__trace_check(t, &counts, err);
     if (r == 0) r = weft__tree_make(t, &s->tree, err);
-    if (r == 0) r = weft__blocks_make(t, &b, NULL, NULL, err);
+    if (r == 0) r = weft__blocks_make(t, order, &b, NULL, NULL, err);
     if (r == 0) {
         s->nturns = weft__turns_of(&b, &s->tree, &s->turns);
         s->size.bytes = counts.stream_bytes;

@@ -7,7 +7,7 @@ static struct weft_blocks build(struct weft_encoder *e, weft_event_fn *event, vo
     struct weft_blocks b;
     struct weft_err err = {0};
     struct weft_trace *t = open_encoded(e, NULL);
-    if (weft__blocks_make(t, &b, event, ctx, &err) < 0) fail_msg("%s", err.text);
+    if (weft__blocks_make(t, NULL, &b, event, ctx, &err) < 0) fail_msg("%s", err.text);
     weft__trace_close(t);
     weft__encoder_fini(e);
     assert_int_equal(b.left, 0);
@@ -97,6 +97,40 @@ static void within_a_tick(void **state) {
     weft__blocks_fini(&b);
 }
 
+/* A site at a lower address that comes later in the tick: an access list tells, in whatever tick both were seen. */
+static void order_of_sites(void **state) {
+    (void)state;
+    struct weft_encoder e = {0};
+    struct weft_accesses *l = weft__alloc(sizeof *l + 4 * sizeof *l->ring);
+    struct weft_blocks b;
+    struct weft_err err = {0};
+    static const uint32_t slots[] = {1, 2, 3, 2, 1, 3};
+    l->room = 4;
+    l->ring[l->next++] = (struct weft_access){.slot = 2, .tick = 70, .site = 0x200};
+    l->ring[l->next++] = (struct weft_access){.slot = 1, .tick = 70, .site = 0x100}; /* somebody else */
+    l->ring[l->next++] = (struct weft_access){.slot = 2, .tick = 70, .site = 0x100};
+    l->ring[l->next++] = (struct weft_access){.slot = 2, .tick = 71, .site = 0x200};
+    struct weft_order *o = weft__order_new(l);
+    assert_int_equal(weft__order_of(o, 0x200, 0x100), -1);
+    assert_int_equal(weft__order_of(o, 0x100, 0x200), 1);
+    assert_int_equal(weft__order_of(o, 0x100, 0x300), 0);
+    for (uint32_t s = 1; s <= 3; s++) weft__encode_item(&e, s, WEFT_ITEM_START, 1, s > 1, NULL, 0);
+    weft__encode_edge(&e, 1, WEFT_ITEM_EDGE_DONE, 8, 0x400, 2, 5, 0x100, 0);
+    weft__encode_item(&e, 1, WEFT_ITEM_INPUT, 10, 0, "12345678", 8);
+    weft__encode_edge(&e, 2, WEFT_ITEM_EDGE, 5, 0x200, 3, 20, 0, 0);
+    weft__encode_item(&e, 2, WEFT_ITEM_EXIT, 6, 0, NULL, 0);
+    weft__encode_edge(&e, 3, WEFT_ITEM_EDGE, 30, 0x500, 1, 9, 0, 0);
+    struct weft_trace *t = open_encoded(&e, NULL);
+    assert_int_equal(weft__blocks_make(t, o, &b, NULL, NULL, &err), 0);
+    assert_int_equal(b.n, 6);
+    for (size_t i = 0; i < 6; i++) assert_int_equal(b.list[i].slot, slots[i]);
+    weft__blocks_fini(&b);
+    weft__trace_close(t);
+    weft__encoder_fini(&e);
+    weft__order_free(o);
+    free(l);
+}
+
 /* Edges that no recording has: of a thread to itself, to one that is not there, in a cycle. Whoever is in the cycle is left. */
 static void strange(void **state) {
     (void)state;
@@ -110,7 +144,7 @@ static void strange(void **state) {
     weft__encode_edge(&e, 2, WEFT_ITEM_EDGE, 10, 0x200, 1, 20, 0x100, 0);
     weft__encode_item(&e, 1, WEFT_ITEM_EXIT, 30, 0, NULL, 0);
     struct weft_trace *t = open_encoded(&e, NULL);
-    assert_int_equal(weft__blocks_make(t, &b, NULL, NULL, &err), 0);
+    assert_int_equal(weft__blocks_make(t, NULL, &b, NULL, NULL, &err), 0);
     assert_int_equal(b.left, 2);
     assert_int_equal(b.events, 5);
     weft__blocks_fini(&b);
@@ -167,7 +201,7 @@ static void random_runs(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_threads),  cmocka_unit_test(kinds_of_switches), cmocka_unit_test(who_is_waited_for),
-        cmocka_unit_test(within_a_tick), cmocka_unit_test(strange), cmocka_unit_test(random_runs),
+        cmocka_unit_test(within_a_tick), cmocka_unit_test(order_of_sites), cmocka_unit_test(strange), cmocka_unit_test(random_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
