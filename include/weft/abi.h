@@ -309,16 +309,31 @@ struct weft_given_thread { /* one per START of the trace; and one more: threads 
                                       number of the thread that was created, UINT32_MAX: none; of SIGNAL its place */
     uint64_t passes_off, passes;   /* struct weft_pass[], in order */
     uint64_t barriers_off, barriers; /* struct weft_removed_barrier[], of one that is removed */
+    uint64_t loops_off, loops;     /* struct weft_given_loop[], by rank */
 };
-struct weft_turn { /* the thread runs until it stands at this position, or is beyond it, or cannot go on */
+/* A loop inside another one begins again and again. If its n-th iteration was left out every time, it is so beyond the trace as well. */
+struct weft_given_loop {
+    uint64_t site;
+    uint64_t leaves_off, leaves; /* uint8_t[], by number: 1: it is left out */
+};
+/* A turn: the thread runs until it stands at this position, or is beyond it, or cannot go on. Positions of the trace fit as long as the thread
+ * does what it did there. So when a turn ends, the runtime writes down where that was by what the thread has done since its iteration of a
+ * loop began: the last event before, and the ticks since. Where that is known, it is what counts. */
+struct weft_turn {
     uint32_t thread;
     uint32_t done;       /* 1: until the access or operation there is done */
     uint64_t tick, site; /* WEFT_NEVER-like UINT64_MAX: until it ends */
+    uint32_t known;      /* 1: what follows counts, not the tick */
+    uint32_t pass;       /* iterations that the thread has begun: the last one of the trace's that it was at, + 1 */
+    uint64_t where;      /* site or caller of its last event since that began; 0: none */
+    uint64_t nth;        /* so often it has come there since */
+    uint64_t after;      /* ticks since then */
 };
 struct weft_pass { /* an iteration of a loop begins */
     uint64_t tick, site;
     uint32_t skip;  /* 1: it is left out */
     uint32_t flags; /* WEFT_REPEAT_*, of the loop */
+    uint64_t rank;  /* of the thread's loops, the n-th that it came to: one that is around another has the lower rank */
 };
 #define WEFT_CHAOS_DEPTH 64u /* changes of priority, at most */
 #define WEFT_OPT_DELAYS 1u /* record: races are to show: more splits, and delays */

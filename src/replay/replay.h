@@ -108,6 +108,7 @@ struct weft_steered {
     uint64_t bound;      /* ticks of all threads; 0: none */
     uint64_t watch;      /* a site; 0: none */
     uint64_t timeout_us; /* for what should never happen: it hangs */
+    struct weft_turn *measured; /* nturns of them: gets the turns with where they ended by what the thread did before; NULL: no */
     bool plain;          /* iterations that are not left out are not in the trace: it is a smaller one, of which no more can be left out */
 };
 #define WEFT_ENDING_FRAMES 16u

@@ -23,7 +23,46 @@ struct given {
     size_t ndata, data_cap;
     struct weft_removed_barrier *barriers;
     size_t nbarriers, barriers_cap;
+    struct weft_given_loop *loops; /* of all threads */
+    size_t nloops, loops_cap;
+    uint8_t *leaves;
+    size_t nleaves, leaves_cap;
 };
+
+/* What each loop of the thread leaves out every time. Bits in `leaves` until it is done: 1 it was left out, 2 it was not. */
+static void add_loops(struct given *g, const struct weft_tree_thread *t, struct weft_given_thread *out) {
+    uint64_t *row = NULL; /* by rank: length of the longest one; then where it is now */
+    size_t n = 0, cap = 0;
+    for (size_t k = 0; k < t->npasses; k++)
+        if (t->pass[k].rank >= n) n = t->pass[k].rank + 1;
+    row = weft__grow(row, &cap, n + 1, sizeof *row);
+    out->loops_off = g->nloops;
+    out->loops = n;
+    g->loops = weft__grow(g->loops, &g->loops_cap, g->nloops + n, sizeof *g->loops);
+    struct weft_given_loop *l = g->loops + g->nloops;
+    g->nloops += n;
+    memset(l, 0, n * sizeof *l);
+    for (int turn = 0; turn < 2; turn++) {
+        memset(row, 0, n * sizeof *row);
+        for (size_t k = 0; k < t->npasses; k++) {
+            const struct weft_pass *p = &t->pass[k];
+            memset(row + p->rank + 1, 0, (n - p->rank - 1) * sizeof *row);
+            if (turn)
+                g->leaves[l[p->rank].leaves_off + row[p->rank]] |= p->skip ? 1 : 2;
+            else
+                l[p->rank].site = p->site;
+            if (++row[p->rank] > l[p->rank].leaves) l[p->rank].leaves = row[p->rank];
+        }
+        for (size_t i = 0; i < n && !turn; i++) {
+            l[i].leaves_off = g->nleaves;
+            g->leaves = weft__grow(g->leaves, &g->leaves_cap, g->nleaves + l[i].leaves, 1);
+            memset(g->leaves + g->nleaves, 0, l[i].leaves);
+            g->nleaves += l[i].leaves;
+        }
+    }
+    for (size_t i = n ? l[0].leaves_off : 0; n && i < g->nleaves; i++) g->leaves[i] = g->leaves[i] == 1;
+    free(row);
+}
 
 /* Joins yield what they did, unless that lies in memory that only this thread can have made. */
 static uint64_t value_of(const struct weft_tree_thread *t) {
@@ -113,6 +152,7 @@ static int gather(const struct weft_steered *s, struct given *g, struct weft_err
         g->threads[k].barriers_off = g->nbarriers;
         if (t->removed && !never_made(tree, t)) removed(g, tree, k);
         g->threads[k].barriers = g->nbarriers - g->threads[k].barriers_off;
+        add_loops(g, t, &g->threads[k]);
         weft__cursor_open(&c, s->from, t->slot);
         while ((r = weft__cursor_next(&c, &i, err)) > 0) {
             uint64_t site = 0;
@@ -149,7 +189,8 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     uint64_t at = weft__page_up(sizeof(struct weft_control));
     uint64_t threads = at + sizeof g->head, turns = threads + (tree->n + 1) * sizeof *g->threads, pass = turns + s->nturns * sizeof *s->turns;
     uint64_t barriers = pass + passes * sizeof(struct weft_pass), items = barriers + g->nbarriers * sizeof *g->barriers, data = items + g->nitems * sizeof *g->items;
-    int r = weft__schedule_grow(m, weft__page_up(data + g->ndata + 1), err);
+    uint64_t loops = (data + g->ndata + 7) & ~7ull, leaves = loops + g->nloops * sizeof *g->loops;
+    int r = weft__schedule_grow(m, weft__page_up(leaves + g->nleaves + 1), err);
     if (r < 0) return r;
     g->head.threads_off = threads;
     g->head.threads = tree->n + 1;
@@ -164,6 +205,7 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
         struct weft_given_thread *t = &g->threads[k];
         t->items_off = items + t->items_off * sizeof *g->items;
         t->barriers_off = barriers + t->barriers_off * sizeof *g->barriers;
+        t->loops_off = loops + t->loops_off * sizeof *g->loops;
         t->passes_off = pass;
         if (t->passes) memcpy(m->map + pass, tree->list[k].pass, t->passes * sizeof(struct weft_pass));
         pass += t->passes * sizeof(struct weft_pass);
@@ -175,6 +217,9 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     if (g->nbarriers) memcpy(m->map + barriers, g->barriers, g->nbarriers * sizeof *g->barriers);
     if (g->nitems) memcpy(m->map + items, g->items, g->nitems * sizeof *g->items);
     if (g->ndata) memcpy(m->map + data, g->data, g->ndata);
+    for (size_t i = 0; i < g->nloops; i++) g->loops[i].leaves_off += leaves;
+    if (g->nloops) memcpy(m->map + loops, g->loops, g->nloops * sizeof *g->loops);
+    if (g->nleaves) memcpy(m->map + leaves, g->leaves, g->nleaves);
     m->control->map_size = m->size;
     m->control->given_off = at;
     m->control->chaos = s->how;
@@ -278,12 +323,15 @@ int weft__steered_run(const struct weft_steered *s, const char *dir, struct weft
     if (r == 0) r = gather(s, &g, err);
     if (r == 0) r = lay_out(s, &g, &m, err);
     if (r == 0) r = run(s, &m, path, out, err);
+    if (r == 0 && s->measured && s->nturns) memcpy(s->measured, m.map + g.head.turns_off, s->nturns * sizeof *s->turns);
     weft__schedule_fini(&m);
     weft__strbuf_fini(&streams);
     free(path);
     free(g.threads);
     free(g.items);
     free(g.barriers);
+    free(g.loops);
+    free(g.leaves);
     free(g.data);
     return r;
 }

@@ -39,6 +39,20 @@ static void finish_passes(struct find *f) {
     memcpy(t->pass, f->pass, f->npasses * sizeof *t->pass);
     t->npasses = f->npasses;
     f->npasses = 0;
+    uint64_t *site = NULL;
+    size_t n = 0, cap = 0;
+    for (size_t k = 0; k < t->npasses; k++) {
+        struct weft_pass *p = &t->pass[k];
+        if (k && p->site == p[-1].site) {
+            p->rank = p[-1].rank;
+            continue;
+        }
+        for (p->rank = 0; p->rank < n && site[p->rank] != p->site;) p->rank++;
+        if (p->rank < n) continue;
+        site = weft__grow(site, &cap, n + 1, sizeof *site);
+        site[n++] = p->site;
+    }
+    free(site);
 }
 
 /* The thread is known to have come here. Sites of a tick are passed in an order that the trace does not tell: mostly upwards. */

@@ -146,6 +146,11 @@ struct weft_thread {
     uint32_t last_given;          /* index of the item that it got last, + 1 */
     uint32_t first_given;         /* all before have been used */
     uint32_t passes;              /* of loops: used up */
+    uint64_t pass_clock;          /* its clock at the last one */
+    uint64_t *rows;               /* by rank of the loop: iterations since it began; NULL: none so far */
+    struct weft_came *came;       /* events since then, by where; a hash table */
+    uint32_t ncame, came_room;
+    uint64_t came_last;           /* where the last one was; 0: none */
     /* Iterations that are left out, of several in a row that are known of (repeat.c). */
     struct weft_left {
         uint64_t site;

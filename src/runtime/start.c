@@ -281,7 +281,9 @@ static void open_control(const char *path) {
     if (r != (long)weft__root) weft__rt_panic("cannot map the control file");
     weft__raw(SYS_close, root);
     if (c->mode == WEFT_REPLAY || c->given_off) {
-        r = weft__raw(SYS_mmap, WEFT_SCHED_BASE, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0);
+        /* A schedule is for many runs; what a steered run is given is for this one, and the launcher reads in it where turns ended. */
+        int shared = c->given_off ? MAP_SHARED : MAP_PRIVATE;
+        r = weft__raw(SYS_mmap, WEFT_SCHED_BASE, c->map_size, PROT_READ | PROT_WRITE, shared | MAP_FIXED_NOREPLACE, fd, 0);
         if (r < 0 && r > -4096) weft__rt_panic("cannot map the schedule");
         weft__file = (char *)r;
     }

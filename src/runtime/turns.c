@@ -4,7 +4,7 @@
  * had, the thread is *blocked* until somebody releases it, and the baton goes on. So who can go on is always known, the same turns
  * give the same run, and when nobody can, the run is stuck: a deadlock, or a wake-up that was lost.
  *
- * Turns. A turn is a thread and a position of the trace. The thread has the baton until it stands there, or is beyond it (then it has
+ * Turns. A turn is a thread and a position (struct weft_turn). The thread has the baton until it stands there, or is beyond it (then it has
  * taken another way), or cannot go on. A turn is dropped if its thread is blocked, has ended, or does not exist yet. But a thread that
  * waits with a time limit, and gets a turn, or has one that goes on, has waited for long enough: that is all the clock there is. When the turns are used
  * up, a thread goes on until it waits.
@@ -207,10 +207,85 @@ static void next_one(struct weft_thread *t, uint64_t site) {
 /* It has no turns: it ends at once, when it was created. */
 static int is_removed(const struct weft_thread *c) { return c->number != WEFT_NO_NUMBER && weft__given_thread(c->number)->removed; }
 
+/* ---- where a thread is, by what it has done ------------------------------------------------------------------- */
+
+struct weft_came {
+    uint64_t where, times;
+    uint64_t clock; /* of the last time */
+    uint64_t pass;  /* in which that was, + 1: an entry of an earlier one is free */
+};
+
+static struct weft_came *came_to(const struct weft_thread *t, uint64_t where) {
+    uint32_t i = (uint32_t)(where * 0x9e3779b97f4a7c15ull >> 40) & (t->came_room - 1);
+    while (t->came[i].pass == t->passes + 1ul && t->came[i].where != where) i = (i + 1) & (t->came_room - 1);
+    return &t->came[i];
+}
+
+static void come(struct weft_thread *t, uint64_t where) {
+    if (2 * t->ncame >= t->came_room) {
+        struct weft_came *old = t->came;
+        uint32_t n = t->came_room;
+        t->came_room = n ? 2 * n : 64;
+        t->came = weft__rt_map(t->came_room * sizeof *old);
+        for (uint32_t i = 0; i < n; i++)
+            if (old[i].pass == t->passes + 1ul) *came_to(t, old[i].where) = old[i];
+        if (n) weft__raw(SYS_munmap, old, n * sizeof *old);
+    }
+    struct weft_came *c = came_to(t, where);
+    if (c->pass != t->passes + 1ul) {
+        *c = (struct weft_came){where, 0, 0, t->passes + 1ul};
+        t->ncame++;
+    }
+    c->times++;
+    c->clock = t->tls->clock;
+    t->came_last = where;
+    if (by_turns() && turns()[run.turn].where == where) __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* its end may have come near */
+}
+
+/* Another iteration has begun. */
+static void come_to_pass(struct weft_thread *t, uint32_t passes) {
+    t->passes = passes;
+    t->pass_clock = t->tls->clock;
+    t->ncame = 0;
+    t->came_last = 0;
+}
+
+/* The turn that is known to end by what t does: -1: it is beyond that; 0: not there yet; 1: it is there at this clock. */
+static int ends_at(const struct weft_thread *t, const struct weft_turn *n, uint64_t *clock) {
+    if (t->passes != n->pass) return t->passes > n->pass ? -1 : 0;
+    *clock = t->pass_clock + n->after;
+    if (!n->where) return t->came_last ? -1 : 1;
+    const struct weft_came *c = t->came_room ? came_to(t, n->where) : NULL;
+    uint64_t times = c && c->pass == t->passes + 1ul ? c->times : 0;
+    if (times != n->nth) return times > n->nth ? -1 : 0;
+    *clock = c->clock + n->after;
+    return 1;
+}
+
+/* t's turn ends here. */
+static void turn_ends(const struct weft_thread *t, uint64_t site) {
+    struct weft_turn *n = (struct weft_turn *)&turns()[run.turn++];
+    if (n->thread != t->number || n->known || n->tick == UINT64_MAX) return;
+    const struct weft_came *c = t->came_last ? came_to(t, t->came_last) : NULL;
+    n->known = 1;
+    n->done = 0;
+    n->site = site;
+    n->pass = t->passes;
+    n->where = t->came_last;
+    n->nth = c ? c->times : 0;
+    n->after = t->tls->clock - (c ? c->clock : t->pass_clock);
+}
+
 static int turn_over(const struct weft_thread *t, uint64_t site) {
     const struct weft_turn *n = &turns()[run.turn];
-    uint64_t now = weft__trace_clock(t);
-    if (n->thread != t->number || now > n->tick) return 1;
+    uint64_t now = weft__trace_clock(t), end;
+    if (n->thread != t->number) return 1;
+    if (n->known) {
+        int there = ends_at(t, n, &end);
+        if (there <= 0 || t->tls->clock != end) return there < 0 || (there && t->tls->clock > end);
+        return site == n->site || !n->site;
+    }
+    if (now > n->tick) return 1;
     if (now < n->tick) return 0;
     if (!n->done) return site == n->site || !n->site;
     if (!n->site) return site != 0;
@@ -224,7 +299,7 @@ static void look(struct weft_thread *t, uint64_t site) {
     /* It may stand here for several turns: a position can come after several others. */
     while (by_turns()) {
         if (!turn_over(t, site) || is_removed(t)) return;
-        if (turns()[run.turn].thread == t->number) run.turn++;
+        if (turns()[run.turn].thread == t->number) turn_ends(t, site);
         next_one(t, site);
     }
     if (t->in_a_row > LONG) {
@@ -239,6 +314,7 @@ void weft__turns_event(struct weft_thread *t, uint64_t site) {
     look(t, site);
     __atomic_store_n(&weft__root->events, weft__root->events + 1, __ATOMIC_RELAXED);
     if (!site) site = weft__caller();
+    come(t, site);
     if (!weft__in_weft_code(site)) return;
     t->last_site = site;
     if (unlikely(site == weft__trace->watch)) weft__control->watched++;
@@ -251,7 +327,9 @@ uint64_t weft__turns_tick(struct weft_thread *t) {
     look(t, 0);
     uint64_t now = weft__trace_clock(t), at = now + SLICE, due = weft__given_signal_tick(t);
     if (by_turns() && turns()[run.turn].thread == t->number) {
-        uint64_t end = turns()[run.turn].tick;
+        const struct weft_turn *n = &turns()[run.turn];
+        uint64_t end = n->tick;
+        if (n->known) end = ends_at(t, n, &end) > 0 ? end + (uint64_t)t->shift : at;
         if (end <= now) end = now + 1;
         if (end < at) at = end;
     }
@@ -282,6 +360,11 @@ void weft__turns_born(struct weft_thread *c) {
     c->counted = c->last_clock;
     c->shift = 0;
     c->first_given = c->last_given = c->passes = c->in_a_row = 0;
+    c->ncame = 0;
+    c->came_last = 0;
+    if (c->came_room) weft__zero(c->came, c->came_room * sizeof *c->came); /* of the slot's former thread */
+    c->pass_clock = c->last_clock;
+    c->rows = NULL; /* the former one's stay mapped: they are few bytes */
     c->last_site = 0;
     c->last_time = (struct timespec){0, 0};
     c->born_at = ++run.count;
@@ -311,7 +394,7 @@ void weft__turns_over(struct weft_thread *t) {
         struct weft_thread *o = weft__threads[s];
         if (o && o->steer != AWAY && o->blocked.kind == WEFT_WAIT_MUTEX && weft__mutex_owner(o->blocked.object) == t->tid) unblock(o);
     }
-    if (by_turns() && turns()[run.turn].thread == t->number) run.turn++;
+    if (by_turns() && turns()[run.turn].thread == t->number) turn_ends(t, 0);
     if (!can_run(o)) o = choose_or_none(t);
     if (o) weft__baton_pass(o);
 }
@@ -343,7 +426,7 @@ static void block(struct weft_thread *t, int kind, const void *object, const str
     t->blocked.until = until;
     t->blocked.ticket = ++run.count;
     t->in_a_row = 0;
-    if (by_turns() && turns()[run.turn].thread == t->number) run.turn++;
+    if (by_turns() && turns()[run.turn].thread == t->number) turn_ends(t, 0);
     weft__rec_release(t);
     next_one(t, 0);
 }
@@ -421,7 +504,28 @@ int weft__turns_wake(const void *object, int n) {
 
 /* ---- iterations of loops ----------------------------------------------------------------------------------------- */
 
-/* The trace's passes are in order; those inside an iteration that is left out do not come. */
+/* The next one of the trace's that this may be: those inside an iteration that is left out do not come, and a loop may end earlier than
+ * in the trace; but it may also go on for longer, before the loop around it does. g->passes: none. */
+static uint64_t next_pass(const struct weft_thread *t, const struct weft_given_thread *g, uint64_t site) {
+    const struct weft_pass *p = (const struct weft_pass *)(weft__file + g->passes_off);
+    uint64_t i = t->passes, outermost = UINT64_MAX;
+    for (; i < g->passes && p[i].site != site; i++)
+        if (p[i].rank < outermost) outermost = p[i].rank;
+    return i < g->passes && p[i].rank > outermost ? g->passes : i;
+}
+
+/* Whether the iteration that begins is one that is left out every time. Called at each. */
+static int left_out_always(struct weft_thread *t, const struct weft_given_thread *g, uint64_t site) {
+    const struct weft_given_loop *l = (const struct weft_given_loop *)(weft__file + g->loops_off);
+    uint64_t k = 0;
+    while (k < g->loops && l[k].site != site) k++;
+    if (k == g->loops) return 0;
+    if (!t->rows) t->rows = weft__rt_map(g->loops * sizeof *t->rows);
+    for (uint64_t i = k + 1; i < g->loops; i++) t->rows[i] = 0;
+    uint64_t number = t->rows[k]++;
+    return number < l[k].leaves && weft__file[l[k].leaves_off + number];
+}
+
 int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags) {
     struct {
         uint64_t site, times;
@@ -430,10 +534,12 @@ int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags) {
     if (t->number != WEFT_NO_NUMBER) {
         const struct weft_given_thread *g = weft__given_thread(t->number);
         const struct weft_pass *p = (const struct weft_pass *)(weft__file + g->passes_off);
-        uint64_t i = t->passes;
-        while (i < g->passes && p[i].site != site) i++;
-        if (i < g->passes) {
-            t->passes = (uint32_t)i + 1;
+        uint64_t i = next_pass(t, g, site);
+        int always = left_out_always(t, g, site);
+        if (i == g->passes)
+            r.times = (uint64_t)(always && !left);
+        else {
+            come_to_pass(t, (uint32_t)i + 1);
             t->shift = (int64_t)(p[i].tick - t->tls->clock);
             __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* by which the limit was */
             for (; !left && i < g->passes && (p[i].site != site || p[i].skip); i++) r.times += p[i].site == site;

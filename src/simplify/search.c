@@ -5,7 +5,8 @@
  *                algorithms 1 and 2)
  *   iterations   for each thread and loop, delta debugging over the iterations (algorithm 4). Before that, what is cheap and takes most
  *                away: all of them; the n-th one of all loops of a thread that go side by side; the n-th one of every thread (they
- *                wait for each other: a barrier, a queue); all of a thread
+ *                wait for each other: a barrier, a queue); of different loops in different threads, too, that come to as many (one
+ *                sends, one receives); all of a thread
  *   switches     turns are left out, so that a thread goes on later with what it would have done; moved to the thread's turn before;
  *                or go on until the thread waits. In large pieces first. Until no single change of these makes the switches fewer
  *
@@ -123,9 +124,45 @@ static int by_threads(struct weft_search *s, bool *gone, struct weft_err *err) {
 
 /* ---- iterations ---- */
 
-static size_t count_passes(struct weft_search *s, const struct weft_tree_thread *t, uint64_t loop) {
-    size_t n = 0;
-    for (size_t k = 0; k < t->npasses; k++) n += t->pass[k].site == loop && !t->pass[k].skip && s->repeats(s->ctx, &t->pass[k]);
+struct loop { /* of a thread */
+    uint64_t site;
+    size_t count;    /* iterations that are not left out, and may be */
+    size_t row;      /* the longest row of them: until a loop around it goes on */
+    bool whole_rows; /* all are that long, but the last one may have been cut short */
+    size_t inside;   /* of which loop, + 1; 0: none */
+    size_t now, number;
+};
+
+/* In the order in which the thread first came to them; *of: by iteration, its loop, or SIZE_MAX. Both are new memory. */
+static size_t loops_in(struct weft_search *s, const struct weft_tree_thread *t, struct loop **out, size_t **of) {
+    struct loop *l = NULL;
+    size_t n = 0, cap = 0;
+    *of = weft__alloc((t->npasses + 1) * sizeof **of);
+    for (size_t k = 0; k < t->npasses; k++) {
+        size_t i = 0;
+        (*of)[k] = SIZE_MAX;
+        if (t->pass[k].skip || !s->repeats(s->ctx, &t->pass[k])) continue;
+        while (i < n && l[i].site != t->pass[k].site) i++;
+        if (i == n) {
+            l = weft__grow(l, &cap, n + 1, sizeof *l);
+            l[n++] = (struct loop){.site = t->pass[k].site, .whole_rows = true};
+        }
+        /* One that began before goes on: it is around those that began later. */
+        for (size_t j = i + 1; j < n; j++) {
+            if (l[j].now) l[j].inside = i + 1;
+            if (l[j].now && l[j].row && l[j].now != l[j].row) l[j].whole_rows = false;
+            if (l[j].now > l[j].row) l[j].row = l[j].now;
+            l[j].now = 0;
+        }
+        l[i].count++;
+        l[i].now++;
+        (*of)[k] = i;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (l[i].row && l[i].now > l[i].row) l[i].whole_rows = false;
+        if (!l[i].row) l[i].row = l[i].now;
+    }
+    *out = l;
     return n;
 }
 
@@ -142,33 +179,42 @@ static void add_children(struct items *it, uint32_t thread, size_t k, size_t gro
     }
 }
 
+/* Whether it is one of those that count to n, and not around another one. */
+static bool counts_to(const struct loop *l, size_t loops, size_t i, size_t n) {
+    bool yes = l[i].whole_rows && l[i].row == n;
+    for (size_t j = 0; j < loops && yes; j++) yes = l[j].inside != i + 1 || !l[j].whole_rows || l[j].row != n;
+    return yes;
+}
+
 /* Loops over the same things: one creates the threads, others send them work and join them. The n-th iteration of all these goes away, and
- * the thread that it created with it. Loops are taken to be such if one counts to n, and the others, in all, to a multiple of n. */
+ * the thread that it created with it. Loops are taken to be such if one counts to n, and the others do so too, maybe again and again. */
 static int side_by_side(struct weft_search *s, uint32_t thread, bool *gone, struct weft_err *err) {
     size_t last = 1;
-    for (int r = 0;;) {
+    for (;;) {
+        int r = 0;
+        if (thread >= s->now->tree.n || s->now->tree.list[thread].removed) return 0;
         const struct weft_tree_thread *t = &s->now->tree.list[thread];
         struct items it = {.s = s};
-        size_t n = SIZE_MAX, loops = 0;
-        for (size_t k = 0; k < t->npasses; k++) {
-            size_t c = t->pass[k].skip ? 0 : count_passes(s, t, t->pass[k].site);
-            if (c > last && c < n) n = c;
+        struct loop *l;
+        size_t n = SIZE_MAX, loops = 0, *of, all = loops_in(s, t, &l, &of);
+        for (size_t i = 0; i < all; i++)
+            if (l[i].count > last && l[i].count < n) n = l[i].count;
+        for (size_t k = 0; k < t->npasses && n != SIZE_MAX; k++) {
+            struct loop *x = of[k] == SIZE_MAX ? NULL : &l[of[k]];
+            if (!x || !counts_to(l, all, of[k], n)) continue;
+            loops += x->number == 0;
+            add(&it, thread, k, x->number % n);
+            if (x->count == n) add_children(&it, thread, k, x->number % n);
+            x->number++;
         }
-        if (n == SIZE_MAX) return 0;
+        free(l);
+        free(of);
         last = n;
-        for (size_t k = 0; k < t->npasses; k++) {
-            size_t c = count_passes(s, t, t->pass[k].site), number = 0;
-            if (t->pass[k].skip || !c || c % n || !s->repeats(s->ctx, &t->pass[k])) continue;
-            for (size_t j = 0; j < k; j++) number += t->pass[j].site == t->pass[k].site && !t->pass[j].skip;
-            loops += number == 0;
-            add(&it, thread, k, number % n);
-            if (c == n) add_children(&it, thread, k, number % n);
-        }
-        if (loops < 2) {
+        if (loops > 1)
+            r = without(&it, false, gone, err);
+        else
             free(it.list);
-            continue;
-        }
-        if ((r = without(&it, false, gone, err)) < 0) return r;
+        if (r < 0 || n == SIZE_MAX) return r;
     }
 }
 
@@ -214,6 +260,41 @@ static int loops_of(struct weft_search *s, uint32_t thread, bool *gone, struct w
     return r;
 }
 
+/* Loops of several threads that come to n, or, cut short by the failure, to one less: the k-th iteration of all of them goes away. */
+static int in_step(struct weft_search *s, bool *gone, struct weft_err *err) {
+    for (size_t n = SIZE_MAX;;) {
+        struct items it = {.s = s};
+        size_t most = 1, sites = 0;
+        uint32_t threads = 0;
+        for (int found = 0; found < 2; found++) /* first how many, then which */
+            for (uint32_t i = 0; i < s->now->tree.n; i++) {
+                const struct weft_tree_thread *t = &s->now->tree.list[i];
+                struct loop *l;
+                size_t *of, all = t->removed ? 0 : loops_in(s, t, &l, &of);
+                if (t->removed) continue;
+                for (size_t k = 0; k < all && !found; k++)
+                    if (l[k].count < n && l[k].count > most) most = l[k].count;
+                size_t before = it.count;
+                for (size_t k = 0; k < t->npasses && found; k++) {
+                    struct loop *x = of[k] == SIZE_MAX ? NULL : &l[of[k]];
+                    if (!x || x->count > most || x->count + 1 < most) continue;
+                    sites += it.count == 0 || x->site != s->now->tree.list[it.list[0].thread].pass[it.list[0].pass].site;
+                    add(&it, i, k, x->number++);
+                }
+                threads += it.count > before;
+                free(l);
+                free(of);
+            }
+        n = most;
+        int r = 0;
+        if (n > 1 && threads > 1 && sites > 1)
+            r = without(&it, false, gone, err);
+        else
+            free(it.list);
+        if (r < 0 || n == 1) return r;
+    }
+}
+
 static int by_iterations(struct weft_search *s, bool *gone, struct weft_err *err) {
     struct items all = {.s = s};
     s->technique = WEFT_BY_ITERATIONS;
@@ -224,6 +305,7 @@ static int by_iterations(struct weft_search *s, bool *gone, struct weft_err *err
     for (uint32_t i = 0; r == 0 && i < s->now->tree.n; i++)
         if (!s->now->tree.list[i].removed) r = side_by_side(s, i, gone, err);
     if (r == 0) r = loops_of(s, UINT32_MAX, gone, err);
+    if (r == 0) r = in_step(s, gone, err);
     for (uint32_t i = 0; r == 0 && i < s->now->tree.n; i++) {
         struct items own = {.s = s};
         add_passes(&own, i, 0, false);

@@ -39,11 +39,10 @@ static void measure(struct weft_state *s, const struct weft_blocks *b) {
         if (t->removed) continue;
         s->size.threads++;
         s->size.events += t->events;
-        for (size_t k = 0; k < t->npasses; k++) {
-            uint64_t same = 0;
-            if (t->pass[k].skip) continue;
-            s->size.iterations++;
-            for (size_t j = k; j < t->npasses && t->pass[j].site == t->pass[k].site; j++) same += !t->pass[j].skip;
+        for (size_t k = 0, same = 0; k < t->npasses; k++) {
+            if (k && t->pass[k].site != t->pass[k - 1].site) same = 0;
+            same += !t->pass[k].skip;
+            s->size.iterations += !t->pass[k].skip;
             if (i && same > s->size.most_iterations) s->size.most_iterations = same;
         }
     }
@@ -87,8 +86,14 @@ void weft__candidate_init(struct weft_candidate *c, const struct weft_state *fro
 void weft__candidate_close(struct weft_candidate *c) {
     size_t n = 0;
     for (size_t i = 1; i < c->tree.n; i++) c->tree.list[i].removed |= c->tree.list[c->tree.list[i].parent].removed;
-    for (size_t i = 0; i < c->nturns; i++)
-        if (!c->tree.list[c->turns[i].thread].removed) c->turns[n++] = c->turns[i];
+    for (size_t i = 0; i < c->nturns; i++) {
+        struct weft_turn *t = &c->turns[i];
+        const struct weft_tree_thread *x = &c->tree.list[t->thread], *was = &c->from->tree.list[t->thread];
+        if (x->removed) continue;
+        /* In an iteration that is left out now: it ends where that would have begun. */
+        if (t->known && t->pass && x->pass[t->pass - 1].skip && !was->pass[t->pass - 1].skip) t->site = t->where = t->nth = t->after = 0;
+        c->turns[n++] = *t;
+    }
     c->nturns = weft__turns_join(c->turns, n);
 }
 

@@ -222,6 +222,69 @@ static void keeps_ancestors(void **state) {
     assert_int_equal(o.size.switches, 0);
 }
 
+/* The main thread creates n threads in a loop and sends each one something again and again, in a loop inside another one that comes to n as
+ * well, and was cut short. The n-th of both go together, with the thread, and the loop around stays. */
+static bool only_counts(void *ctx, const struct weft_pass *p) {
+    (void)ctx;
+    return p->site == 0x100 || p->site == 0x200 || p->site == 0x300;
+}
+static int one_by_one(struct weft_judge *j, const struct weft_question *q, struct weft_answers *a, size_t *which, struct weft_state **out, struct weft_err *err) {
+    (void)j, (void)err;
+    for (*which = 0; *which < q->n; ++*which) {
+        struct weft_candidate c;
+        weft__candidate_init(&c, q->from);
+        q->make(q->ctx, *which, &c);
+        const struct weft_tree_thread *m = &c.tree.list[0];
+        bool fails = !c.tree.list[2].removed && !m->pass[1].skip;
+        size_t around = 0;
+        for (size_t k = 0; k < m->npasses; k++) {
+            if (m->pass[k].site == 0x200) around += !m->pass[k].skip;
+            if (m->pass[k].site != 0x300) continue;
+            uint32_t to = (uint32_t)((m->pass[k].tick - 100) % 10) + 1; /* who gets it: has to be there, and to get it each time */
+            fails &= m->pass[k].skip == c.tree.list[to].removed && c.tree.list[to].removed == m->pass[to - 1].skip;
+        }
+        fails &= around == 3;
+        struct weft_state *s = fails ? weft__alloc(sizeof *s) : NULL;
+        if (fails) {
+            *s = (struct weft_state){.id = 1, .tree = c.tree};
+            c.tree = (struct weft_tree){0};
+            count(s);
+            fails = q->fewer ? weft__size_fewer(&s->size, &q->from->size) : weft__size_smaller(&s->size, &q->from->size);
+        }
+        weft__candidate_fini(&c);
+        if (fails) {
+            a->failed++;
+            *out = s;
+            return 0;
+        }
+        weft__state_free(s);
+        a->passed++;
+    }
+    return 0;
+}
+static void side_by_side(void **state) {
+    (void)state;
+    struct weft_judge judge = {one_by_one};
+    struct weft_state *now = weft__alloc(sizeof *now);
+    struct weft_err err;
+    now->tree.n = 4;
+    now->tree.list = weft__alloc(5 * sizeof *now->tree.list);
+    for (uint32_t i = 0; i < 4; i++)
+        now->tree.list[i] = (struct weft_tree_thread){.slot = i + 1, .level = i > 0, .made_tick = 10 * i, .pass = weft__alloc(20 * sizeof(struct weft_pass))};
+    struct weft_tree_thread *m = &now->tree.list[0];
+    for (uint64_t i = 0; i < 3; i++) m->pass[m->npasses++] = (struct weft_pass){.tick = 9 + 10 * i, .site = 0x100};
+    for (uint64_t i = 0; i < 3; i++) {
+        m->pass[m->npasses++] = (struct weft_pass){.tick = 99 + 10 * i, .site = 0x200};
+        for (uint64_t k = 0; k < (i == 2 ? 2 : 3); k++) m->pass[m->npasses++] = (struct weft_pass){.tick = 100 + 10 * i + k, .site = 0x300};
+    }
+    count(now);
+    struct weft_search s = {.judge = &judge, .now = now, .repeats = only_counts, .clock = weft__now_us};
+    assert_int_equal(weft__search(&s, &err), 0);
+    assert_int_equal(s.now->size.threads, 2);
+    assert_false(s.now->tree.list[2].removed);
+    weft__state_free(s.now);
+}
+
 static void nothing_can_go(void **state) {
     (void)state;
     struct world w = {.threads = {1, 2, 3, 4}, .nthreads = 4};
@@ -316,7 +379,11 @@ static void turns(void **state) {
                              {.slot = 1, .from_tick = 20, .to_tick = 90},
                              {.slot = 2, .from_tick = 40, .to_tick = 50}};
     struct weft_blocks blocks = {.list = b, .n = 6};
-    struct weft_turn *t, expected[] = {{0, 0, 7, 0x70}, {1, 0, 12, 0x12}, {0, 0, 20, 0}, {1, 0, UINT64_MAX, 0}, {2, 0, 40, 0}, {0, 1, 100, 0x99}, {2, 0, UINT64_MAX, 0}};
+    static const struct {
+        uint32_t thread, done;
+        uint64_t tick, site;
+    } expected[] = {{0, 0, 7, 0x70}, {1, 0, 12, 0x12}, {0, 0, 20, 0}, {1, 0, UINT64_MAX, 0}, {2, 0, 40, 0}, {0, 1, 100, 0x99}, {2, 0, UINT64_MAX, 0}};
+    struct weft_turn *t;
     assert_int_equal(weft__turns_of(&blocks, &tree, &t), 7);
     for (size_t i = 0; i < 7; i++) {
         assert_int_equal(t[i].thread, expected[i].thread);
@@ -332,7 +399,7 @@ static void turns(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(turns),           cmocka_unit_test(finds_the_least),     cmocka_unit_test(keeps_ancestors),
-                                       cmocka_unit_test(nothing_can_go),  cmocka_unit_test(lockstep),            cmocka_unit_test(same_with_more_jobs),
+                                       cmocka_unit_test(side_by_side), cmocka_unit_test(nothing_can_go),  cmocka_unit_test(lockstep),            cmocka_unit_test(same_with_more_jobs),
                                        cmocka_unit_test(same_after_a_stop), cmocka_unit_test(another_search),    cmocka_unit_test(errors)};
     snprintf(folder, sizeof folder, "/tmp/weft-simplify-%d", (int)getpid());
     return cmocka_run_group_tests(tests, NULL, NULL);
