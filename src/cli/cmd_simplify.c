@@ -218,10 +218,11 @@ static int search(struct simplify *x) {
     }
     if (!x->trial.orders) weft__warn("it passes in no non-preemptive order that was tried: what is left out is judged by the failure alone");
     x->symbols = weft__symbols_new(x->first->t);
-    if ((r = weft__trial_open(&x->trial, first.s, &(struct weft_judged){.key = x->first->id}, &x->search.now, err)) < 0) {
+    if ((r = weft__trial_open(&x->trial, first.s, &(struct weft_judged){.key = x->first->id, .size = x->first->size}, &x->search.now, err)) < 0) {
         weft__fail(err);
         goto out;
     }
+    x->trace->size.accesses = x->first->size.accesses; /* it is the same run */
     x->result = (struct weft_result){.origin = x->trace->dir, .before = &x->trace->size, .first = x->first, .any_order = !x->trial.orders};
     publish(x, NULL);
     if (x->error == 0) r = weft__search(&x->search, err);

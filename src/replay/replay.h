@@ -120,6 +120,7 @@ struct weft_ending {
     uint32_t slot;     /* who ended it */
     uint64_t last_site; /* its last event before: the place of an access, or where it called */
     uint64_t watched;
+    uint64_t accesses; /* and operations that were checked */
     uint64_t frame[WEFT_ENDING_FRAMES]; /* of the thread that ended it, innermost first; of its own modules only */
     size_t frames;
     char message[512]; /* if it is not ENDED */

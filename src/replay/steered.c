@@ -297,6 +297,7 @@ static int run(const struct weft_steered *s, struct weft_schedule *m, const char
         out->slot = (uint32_t)c->last_slot;
         out->last_site = c->last_site;
         out->watched = c->watched;
+        out->accesses = c->events;
         snprintf(out->message, sizeof out->message, "%.*s", (int)sizeof out->message - 1, c->message);
         r = weft__follow_seal(follow, out->kind ? out->kind : WEFT_END_SIGNAL, out->kind ? out->code : 9, 0, NULL, NULL, &counts, err);
         if (c->log_full && r == 0) r = weft__err(err, (int)c->log_full, "%s: %s", dir, strerror((int)c->log_full));

@@ -189,6 +189,7 @@ int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, 
     if ((r = open_state(trial, dir, 0, &state, err)) < 0) return r;
     out->verdict = WEFT_FAILS;
     out->size = state->size;
+    out->size.accesses = e.accesses;
     weft__state_free(state);
     return 0;
 }
@@ -198,7 +199,9 @@ int weft__trial_open(void *ctx, const char *dir, const struct weft_judged *j, st
     struct weft_state *s;
     int r = open_state(trial, dir, j->key, &s, err);
     if (r == 0 && (r = measure(trial, s, dir, err)) < 0) weft__state_free(s);
-    if (r == 0) *out = s;
+    if (r < 0) return r;
+    s->size.accesses = j->size.accesses;
+    *out = s;
     return r;
 }
 
@@ -259,6 +262,7 @@ int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, 
         trial->failure = f;
         *why = differs(trial, trace, ip, &e, by_command);
         r = *why ? 1 : open_state(trial, dir, trace->id, out, err);
+        if (r == 0) (*out)->size.accesses = e.accesses;
     }
     weft__candidate_fini(&c);
     if (r != 0) {

@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define JOURNAL_MAGIC 0x314e524a54464557ull /* "WEFTJRN1" */
+#define JOURNAL_MAGIC 0x324e524a54464557ull /* "WEFTJRN2" */
 struct head {
     uint64_t magic, what;
 };

@@ -113,9 +113,9 @@ static void count_all(const struct weft_result *r, struct groups *threads, struc
 
 static void json_size(struct weft_strbuf *b, const char *name, const struct weft_size *s) {
     weft__strbuf_printf(b,
-                        "  \"%s\": {\"threads\": %" PRIu64 ", \"iterations\": %" PRIu64 ", \"most_iterations\": %" PRIu64 ", \"events\": %" PRIu64 ", \"switches\": %" PRIu64
+                        "  \"%s\": {\"threads\": %" PRIu64 ", \"iterations\": %" PRIu64 ", \"most_iterations\": %" PRIu64 ", \"accesses\": %" PRIu64 ", \"events\": %" PRIu64 ", \"switches\": %" PRIu64
                         ", \"preemptive\": %" PRIu64 ", \"bytes\": %" PRIu64 "},\n",
-                        name, s->threads, s->iterations, s->most_iterations, s->events, s->switches, s->preemptive, s->bytes);
+                        name, s->threads, s->iterations, s->most_iterations, s->accesses, s->events, s->switches, s->preemptive, s->bytes);
 }
 
 static void json_groups(struct weft_strbuf *b, const char *name, const struct groups *g) {
@@ -209,6 +209,7 @@ void weft__result_text(const struct weft_result *r, struct weft_strbuf *b) {
     weft__strbuf_printf(b, "%-12s %14s %14s\n", "", "before", "after");
     row(b, "threads", x->threads, y->threads);
     row(b, "iterations", r->first->size.iterations, y->iterations);
+    row(b, "accesses", x->accesses, y->accesses);
     row(b, "events", x->events, y->events);
     row(b, "switches", x->switches, y->switches);
     row(b, "  preemptive", x->preemptive, y->preemptive);

@@ -49,6 +49,7 @@ struct weft_size {
     uint64_t iterations; /* that are not left out, */
     uint64_t most_iterations; /* and of one loop in one thread other than the main thread */
     uint64_t events, switches, preemptive;
+    uint64_t accesses;   /* and operations that were checked: LEAN's events. Known of steered runs */
     uint64_t bytes;      /* of items */
     uint64_t ticks;      /* of all threads */
 };

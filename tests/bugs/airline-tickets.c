@@ -4,7 +4,7 @@
 // KIND: LEAP AirlineTickets: not-atomic interleaving
 // FAILS: more tickets are sold than the flight has seats
 // SHOWS: exit 1
-// LEAST: 3 threads, 1 iteration, 1 preemption
+// LEAST: 3 threads, all iterations, 1 preemption
 // NATIVE: 124 in 1000
 // ARGS: AGENTS=4 SEATS=40
 // LARGE: 34 340

@@ -4,7 +4,7 @@
 // KIND: LEAP BubbleSort: not-atomic, orphaned thread
 // FAILS: the list is not sorted
 // SHOWS: exit 1
-// LEAST: 3 threads, 1 iteration, 1 preemption
+// LEAST: all threads, all iterations, 1 preemption
 // NATIVE: 10 in 1000
 // ARGS: PASSES=3 PAIRS=2000
 // LARGE: 33 20

@@ -4,7 +4,7 @@
 // KIND: LEAN Tomcat 37458: use after stop, 10 threads, 10 requests
 // FAILS: a null pointer is used
 // SHOWS: signal 11
-// LEAST: 3 threads, 1 iteration, 1 preemption
+// LEAST: 2 threads, 1 iteration, 1 preemption
 // NATIVE: 71 in 1000
 // ARGS: REQUESTS=3 ROUNDS=2000
 // LARGE: 10 10

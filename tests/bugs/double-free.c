@@ -3,7 +3,7 @@
 // KIND: double free
 // FAILS: an entry is freed twice
 // SHOWS: signal 6 or signal 11
-// LEAST: 3 threads, 1 iteration, 1 preemption
+// LEAST: 3 threads, 3 iterations, 1 preemption
 // NATIVE: 74 in 1000
 // ARGS: THREADS=3 ROUNDS=50
 // LARGE: 34 10

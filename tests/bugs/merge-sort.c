@@ -4,7 +4,7 @@
 // KIND: LEAP MergeSort: not-atomic
 // FAILS: the result is not sorted, or what was never a buffer is used as one
 // SHOWS: exit 1 or signal 11
-// LEAST: 3 threads, 1 iteration, 1 preemption
+// LEAST: all threads, 1 iteration, 1 preemption
 // NATIVE: 85 in 1000
 // ARGS: THREADS=8 ELEMENTS=4096
 // LARGE: 33 1024

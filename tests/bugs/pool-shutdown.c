@@ -4,7 +4,7 @@
 // KIND: thread pool shutdown
 // FAILS: a worker is not woken, and shutdown waits for it
 // SHOWS: stuck
-// LEAST: 2 threads, 1 iteration, 1 preemption
+// LEAST: 2 threads, all iterations, 1 preemption
 // NATIVE: 28 in 100
 // ARGS: WORKERS=3 JOBS=8
 // LARGE: 33 10

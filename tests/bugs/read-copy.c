@@ -4,7 +4,7 @@
 // KIND: read-copy-update misuse
 // FAILS: a reader uses a table while it is overwritten
 // SHOWS: exit 1
-// LEAST: 3 threads, 1 iteration, 1 preemption
+// LEAST: 2 threads, 1 iteration, 1 preemption
 // NATIVE: 12 in 1000
 // ARGS: READERS=3 CHANGES=1000
 // LARGE: 33 10

@@ -4,6 +4,7 @@
 until it fails (with --chaos), simplified, and the result replayed; each replay must be identical and end as the first run did, or the
 last status is 1. The tables go to stdout and to BUILD/bugs/simplify.md.
 
+Events are the accesses and operations that are checked, and those of the trace before are the steered run's of the whole trace.
 Threads, iterations and preemptions are compared with the program's LEAST line; `more` marks what stayed above it. Iterations are
 compared by the thread that has most, without the main thread, whose loops create and join the others. Replay times are the best of three."""
 import argparse
@@ -95,14 +96,15 @@ def less(before, after):
 
 
 def tables(rows):
-    lines = ["| bug | least | events | threads | iterations | switches | preemptive | replay ms | above the least |", "|" + " --- |" * 9]
+    lines = ["| bug | least | events | threads | iterations | switches | preemptive | bytes | replay ms | above the least |", "|" + " --- |" * 10]
     for r in rows:
         if not r.said:
-            lines.append("| %s | %s | %s |||||||" % (r.bug.name, "/".join(r.bug.least), r.problem))
+            lines.append("| %s | %s | %s ||||||||" % (r.bug.name, "/".join(r.bug.least), r.problem))
             continue
         b, s, a = r.said["before"], r.said["steered"], r.said["after"]
-        cells = [r.bug.name, "/".join(r.bug.least), less(b["events"], a["events"]), less(b["threads"], a["threads"])]
+        cells = [r.bug.name, "/".join(r.bug.least), less(b["accesses"], a["accesses"]), less(b["threads"], a["threads"])]
         cells += [less(s["iterations"], a["iterations"]), less(b["switches"], a["switches"]), less(b["preemptive"], a["preemptive"])]
+        cells += ["%d → %d" % (b["bytes"], a["bytes"])]
         cells += ["%d → %d" % tuple(1000 * t for t in r.times), ", ".join(r.above()) + ("" if r.said["whole"] else " (stopped)")]
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", "| bug | rounds | threads | s | iterations | s | switches | s | runs | s |", "|" + " --- |" * 10]
@@ -123,6 +125,7 @@ def main():
     parser.add_argument("names", nargs="*", metavar="BUG", help="all, without")
     parser.add_argument("--large", action="store_true", help="with the arguments under LARGE")
     parser.add_argument("--budget", type=int, default=600, help="seconds for each (600)")
+    parser.add_argument("--skip", nargs="*", default=[], metavar="BUG", help="without these")
     parser.add_argument("--catch", type=int, default=60, help="seconds to wait for a failing run, in each of three ways (60)")
     parser.add_argument("--replays", type=int, default=50, help="of each result (50)")
     options = parser.parse_args()
@@ -134,7 +137,7 @@ def main():
         parser.error("no such bug: " + ", ".join(sorted(unknown)))
     rows, wrong = [], 0
     for bug in bugs:
-        if options.names and bug.name not in options.names:
+        if (options.names and bug.name not in options.names) or bug.name in options.skip:
             continue
         bug.build("weft")
         row = Row(bug)

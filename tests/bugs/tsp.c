@@ -4,7 +4,7 @@
 // KIND: LEAN Tsp: stale check before the lock
 // FAILS: the tour that is found is not the shortest
 // SHOWS: exit 1
-// LEAST: 3 threads, 1 iteration, 1 preemption
+// LEAST: 4 threads, 1 iteration, 1 preemption
 // NATIVE: 8 in 1000
 // ARGS: WORKERS=3 CITIES=6
 // LARGE: 4 9
