@@ -145,6 +145,7 @@ struct weft_thread {
     int waits;                    /* it has to be woken: `woken` says whether it was */
     uint32_t last_given;          /* index of the item that it got last, + 1 */
     uint32_t first_given;         /* all before have been used */
+    int live;                     /* it makes a call with a descriptor of the runtime's (own.c) */
     uint32_t passes;              /* of loops: used up */
     uint64_t pass_clock;          /* its clock at the last one */
     uint64_t *rows;               /* by rank of the loop: iterations since it began; NULL: none so far */

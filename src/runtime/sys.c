@@ -21,6 +21,7 @@
 #include <sys/ioctl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 
 enum { EMUL = 1, NATIVE, VM, WRITE, SPECIAL, ABSENT, REFUSE };
@@ -202,6 +203,7 @@ static int refers(struct weft_thread *t, long nr) {
 
 /* Steered: the run goes on beyond the trace, and this can be done here: it is about the process itself, or its stdout. */
 static int done_anyway(struct weft_thread *t, long nr, const long a[6]) {
+    if (t->live) return 1;
     if (!weft__given || weft__given_find(t, WEFT_ITEM_INPUT, nr)) return 0;
     switch (nr) {
     case SYS_newfstatat:
@@ -498,6 +500,7 @@ static long write_steered(struct weft_thread *t, long nr, const long b[6], const
         if (was.hash == w->hash || failed(gave)) r = gave;
     }
     w->console = b[0] >= 0 && b[0] < FD_MAX ? console[b[0]] : 0;
+    if (!w->console) weft__own_write(t, nr, b, data, n, &r);
     w->file = w->console || r <= 0 ? 0 : was.file;
     w->at = was.at;
     if (w->console) {
@@ -524,10 +527,8 @@ long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsi
             weft__lock(lock);
             weft__inside(t);
         }
-        if (w.console) {
-            console_fd[w.console] = b[0];
-            weft__order(t, lock);
-        }
+        if (w.console) console_fd[w.console] = b[0];
+        if (lock) weft__order(t, lock);
         weft__outside(t);
         long r = weft__raw_wait(t, nr, b);
         if (w.file && r > 0) w.at = weft__file_offset(nr, b, r);
@@ -560,6 +561,15 @@ long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsi
     if (was.console && was.at) console_was((uint64_t)was.at);
     if (was.file && r > 0) weft__file_write(was.file, data, (size_t)r, was.at);
     return r;
+}
+
+/* Takes a lock of the runtime's that is held while a call is made. */
+static void lock_for(struct weft_thread *t, int *lock) {
+    int zero = 0;
+    if (__atomic_compare_exchange_n(lock, &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+    weft__outside(t);
+    weft__lock(lock);
+    weft__inside(t);
 }
 
 static long do_write(struct weft_thread *t, long nr, const long a[6]) {
@@ -1186,6 +1196,36 @@ static int traceless(long nr, int foreign, uint64_t ip) {
     return foreign && !weft__in_weft_code(ip) && (nr == SYS_futex || nr == SYS_sched_yield || nr == SYS_membarrier);
 }
 
+/* Steered: a call on what the program itself writes (own.c). The same ticks, and the same bytes for the log, as in any recording. */
+static long own_call(struct weft_thread *t, long nr, const long a[6], int how, const long shadow[6], const char *params) {
+    if (how == WEFT_OWN_LIVE) {
+        t->live = 1;
+        long r = emulated(t, nr, shadow, nr == SYS_recvfrom && !a[4] && !a[5] ? "o1:r" : params);
+        t->live = 0;
+        weft__own_end(nr, a);
+        return r;
+    }
+    struct {
+        uint32_t n;
+        struct stat st;
+    } __attribute__((packed)) got = {sizeof got.st, {0}};
+    struct stat *out = (struct stat *)(nr == SYS_fstat ? a[1] : a[2]);
+    if (nr == SYS_newfstatat) {
+        weft__take_string(t, (const char *)a[1], SIZE_MAX);
+        weft__tick(t);
+        weft__tick(t);
+    }
+    weft__tick(t);
+    struct stat st;
+    weft__own_stat(t, nr, a[0], &st);
+    got.st = st;
+    weft__log_input(t, (uint64_t)nr, 0, &got, sizeof got);
+    weft__take(t, out, sizeof st);
+    weft__copy(out, &st, sizeof st);
+    weft__tick(t);
+    return 0;
+}
+
 /* The thread is inside and at a fresh tick, unless the call is traceless. `foreign`: trapped, not called through us. */
 long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uint64_t ip) {
     t->cancel_point = weft__cancel_nr(nr, foreign) && !(nr == SYS_fcntl && a[1] != F_SETLKW);
@@ -1197,14 +1237,26 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     switch (e->class) {
     case EMUL: {
         if (RECORD && unlikely((nr == SYS_dup2 || nr == SYS_dup3) && weft__log_own_fd(a[1]) && a[0] != a[1])) weft__log_move_fd(a[1]);
-        int file = weft__file_call(nr);
+        int file = weft__file_call(nr), own = 0;
+        long shadow[6];
         uint32_t before = file ? weft__file_before(nr, a) : 0;
+        /* Whose call on a file that the program writes came first: a replay need not know, but weft simplify asks. */
+        int *lock = RECORD ? weft__file_order(nr, a) : NULL;
+        if (lock) {
+            lock_for(t, lock);
+            weft__order(t, lock);
+        }
+        if (unlikely(weft__given)) own = weft__own_begin(t, nr, a, shadow);
         if (RECORD && unlikely(nr == SYS_close_range || (nr == SYS_close && weft__log_own_fd(a[0]))))
             r = close_others(t, nr, a);
+        else if (own)
+            r = own_call(t, nr, a, own, shadow, e->params);
         else if (RECORD && (nr == SYS_read || nr == SYS_pread64) && unlikely(weft__file_refers(a[0]) && a[2] >= 0 && a[1] && !nowhere(a[1])))
             r = weft__file_read(t, nr, a);
         else
             r = emulated(t, nr, a, points_nowhere(a, e->params) ? "" : nr == SYS_recvfrom && !a[4] && !a[5] ? "o1:r" : e->params);
+        if (lock) weft__unlock(lock);
+        if (unlikely(weft__given)) weft__own_made(nr, a, r);
         if (file) weft__file_after(t, nr, a, r, before);
         track_fd(nr, a, r);
         if (!RECORD && r > 0 && (nr == SYS_wait4 || nr == SYS_waitid)) weft__child_ended(t, r);
@@ -1216,7 +1268,9 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case WRITE:
         if (unlikely(a[2] > 0 && (!a[1] || nowhere(a[1])))) return emulated(t, nr, a, "");
         return do_write(t, nr, a);
-    case VM: return vm_call(t, nr, a);
+    case VM:
+        if (unlikely(weft__given)) weft__own_begin(t, nr, a, (long[6]){0});
+        return vm_call(t, nr, a);
     case NATIVE:
         if (RECORD) weft__outside(t);
         if (weft__given && nr == SYS_sched_yield) weft__turns_yield(t);
@@ -1227,6 +1281,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case REFUSE: weft__refuse("the system call %s cannot be recorded yet; called at @0x%lx", e->name, ip);
     default: break;
     }
+    if (unlikely(weft__given)) weft__own_begin(t, nr, a, (long[6]){0}); /* what has no shadow */
     switch (nr) {
     case SYS_exit_group: return end_process(t, a);
     case SYS_execve: return weft__sys_execve(t, a);
@@ -1237,7 +1292,10 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
         }
         return raw(SYS_exit, a);
     case SYS_ioctl: return do_ioctl(t, a);
-    case SYS_fcntl: return do_fcntl(t, a);
+    case SYS_fcntl:
+        r = do_fcntl(t, a);
+        if (unlikely(weft__given)) weft__own_made(nr, a, r);
+        return r;
     case SYS_prctl: return do_prctl(t, a);
     case SYS_select:
     case SYS_pselect6: return do_select(t, nr, a);

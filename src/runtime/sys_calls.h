@@ -24,6 +24,7 @@ void weft__become_as_recorded(struct weft_thread *t);
 /* ---- files.c */
 uint32_t weft__file_of(long fd);           /* record: number of the file that it is open for writing; 0: none that counts */
 int *weft__file_lock(uint32_t file);
+int *weft__file_order(long nr, const long a[6]); /* record: the lock of a file that this call, not a write, asks about; NULL: none */
 int64_t weft__file_offset(long nr, const long b[6], long r); /* record, under the lock: where the r bytes went */
 void weft__file_write(uint32_t file, const unsigned char *data, size_t n, int64_t at); /* replay, with --write-files */
 int weft__file_call(long nr);              /* whether these two are wanted around it: */
@@ -35,6 +36,15 @@ int weft__file_refers(long fd);            /* record: what is read from it is no
 long weft__file_read(struct weft_thread *t, long nr, const long a[6]);
 long weft__file_read_again(struct weft_thread *t, const long a[6]); /* replay: the input is a REFERENCE */
 void weft__files_forked(void);
+
+/* ---- own.c: a steered run */
+enum { WEFT_OWN_LIVE = 1, WEFT_OWN_STAT };
+struct stat;
+int weft__own_begin(struct weft_thread *t, long nr, const long a[6], long b[6]); /* before a call; LIVE: it is to be made, with b. 0: it is none of these */
+void weft__own_end(long nr, const long a[6]); /* after LIVE */
+void weft__own_stat(struct weft_thread *t, long nr, long fd, struct stat *out);
+int weft__own_write(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n, int64_t *r); /* 1: done */
+void weft__own_made(long nr, const long a[6], long r); /* after a call that may have made a descriptor, or changed one */
 
 /* ---- exec.c */
 long weft__sys_execve(struct weft_thread *t, const long a[6]);

@@ -5,7 +5,7 @@
 // KIND: LEAP RandomNumbers: blocking critical section
 // FAILS: a user holds the lock and waits for the filler, which waits for the lock
 // SHOWS: stuck
-// LEAST: 3 threads, 1 iteration, 1 preemption
+// LEAST: 4 threads, 1 iteration, 1 preemption
 // NATIVE: 57 in 100
 // ARGS: USERS=2 NUMBERS=20
 // LARGE: 33 10
