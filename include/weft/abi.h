@@ -295,7 +295,7 @@ struct weft_given {
     uint64_t turns_off, turns;     /* struct weft_turn[] */
     uint64_t next;                 /* enum weft_next */
     uint64_t bound;                /* ticks of all threads; beyond, the run ends with WEFT_OUT_BOUND */
-    uint64_t watch;                /* a site: weft_control's `watched` counts how often it is passed */
+    uint64_t watch_off, watch;     /* pairs of uint64_t, from and to: weft_control's `watched` counts how often sites there are passed */
     uint64_t signals;              /* there are some in the trace */
     uint64_t plain;                /* 1: iterations that are not left out are not logged */
 };

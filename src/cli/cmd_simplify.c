@@ -217,7 +217,6 @@ static int search(struct simplify *x) {
         goto out;
     }
     if (!x->trial.orders) weft__warn("it passes in no non-preemptive order that was tried: what is left out is judged by the failure alone");
-    x->symbols = weft__symbols_new(x->first->t);
     if ((r = weft__trial_open(&x->trial, first.s, &(struct weft_judged){.key = x->first->id, .size = x->first->size}, &x->search.now, err)) < 0) {
         weft__fail(err);
         goto out;
@@ -314,6 +313,7 @@ int weft__cmd_simplify(int argc, char **argv) {
         goto out;
     }
     x.trial.order = order;
+    x.trial.symbols = x.symbols = weft__symbols_new(t);
     weft__strbuf_printf(&work, "%s.work", x.dir);
     if (x.fail_if) x.trial.fails = command_says;
     x.trial.ctx = &x;

@@ -106,7 +106,8 @@ struct weft_steered {
     enum weft_chaos how; /* TURNS or ALONE */
     enum weft_next next;
     uint64_t bound;      /* ticks of all threads; 0: none */
-    uint64_t watch;      /* a site; 0: none */
+    const struct weft_range *watch; /* sites */
+    size_t nwatch;
     uint64_t timeout_us; /* for what should never happen: it hangs */
     struct weft_turn *measured; /* nturns of them: gets the turns with where they ended by what the thread did before; NULL: no */
     bool plain;          /* iterations that are not left out are not in the trace: it is a smaller one, of which no more can be left out */

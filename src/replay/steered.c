@@ -189,7 +189,8 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     uint64_t at = weft__page_up(sizeof(struct weft_control));
     uint64_t threads = at + sizeof g->head, turns = threads + (tree->n + 1) * sizeof *g->threads, pass = turns + s->nturns * sizeof *s->turns;
     uint64_t barriers = pass + passes * sizeof(struct weft_pass), items = barriers + g->nbarriers * sizeof *g->barriers, data = items + g->nitems * sizeof *g->items;
-    uint64_t loops = (data + g->ndata + 7) & ~7ull, leaves = loops + g->nloops * sizeof *g->loops;
+    uint64_t loops = (data + g->ndata + 7) & ~7ull, watch = loops + g->nloops * sizeof *g->loops;
+    uint64_t leaves = watch + s->nwatch * sizeof *s->watch;
     int r = weft__schedule_grow(m, weft__page_up(leaves + g->nleaves + 1), err);
     if (r < 0) return r;
     g->head.threads_off = threads;
@@ -198,7 +199,8 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     g->head.turns = s->nturns;
     g->head.next = s->next;
     g->head.bound = s->bound;
-    g->head.watch = s->watch;
+    g->head.watch_off = watch;
+    g->head.watch = s->nwatch;
     g->head.plain = s->plain;
     for (size_t i = 0; i < g->nitems; i++) g->items[i].data += data;
     for (size_t k = 0; k < tree->n; k++) {
@@ -219,6 +221,7 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     if (g->ndata) memcpy(m->map + data, g->data, g->ndata);
     for (size_t i = 0; i < g->nloops; i++) g->loops[i].leaves_off += leaves;
     if (g->nloops) memcpy(m->map + loops, g->loops, g->nloops * sizeof *g->loops);
+    if (s->nwatch) memcpy(m->map + watch, s->watch, s->nwatch * sizeof *s->watch);
     if (g->nleaves) memcpy(m->map + leaves, g->leaves, g->nleaves);
     m->control->map_size = m->size;
     m->control->given_off = at;

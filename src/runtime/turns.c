@@ -317,7 +317,8 @@ void weft__turns_event(struct weft_thread *t, uint64_t site) {
     come(t, site);
     if (!weft__in_weft_code(site)) return;
     t->last_site = site;
-    if (unlikely(site == weft__trace->watch)) weft__control->watched++;
+    const uint64_t *w = (const uint64_t *)(weft__file + weft__trace->watch_off);
+    for (uint64_t i = 0; i < weft__trace->watch; i++) weft__control->watched += site >= w[2 * i] && site < w[2 * i + 1];
 }
 
 /* At a tick: gives the next one at which to come here. */

@@ -2,7 +2,7 @@
 /* Which failures are the same. Fewer threads and iterations change values, so what may depend on these does not count: numbers in
  * messages, addresses but for their class. What counts is where it happens and how.
  *
- *   crash          signal, instruction, class of the address; the frames above tell how it came there
+ *   crash          signal, line of the instruction, class of the address; the frames above tell how it came there
  *   signal, sent   signal (abort), frames, last line on stderr (an assertion) without its numbers
  *   status         status, frames, last line on stderr without its numbers
  *   stuck          where the threads wait that wait for each other, or if there are none, all; the steered run tells */
@@ -42,14 +42,23 @@ static void last_line(const char *s, size_t n, char *out, size_t room) {
     out[len] = 0;
 }
 
-void weft__failure_of(const struct weft_ending *e, const char *errors, size_t n, struct weft_failure *out) {
-    *out = (struct weft_failure){.kind = e->kind, .code = e->code, .last_site = e->last_site};
+/* A line may be in several places of the code: a loop that was unrolled. */
+static uint64_t line_of(struct weft_symbols *symbols, uint64_t addr) {
+    struct weft_range r;
+    return symbols && weft__symbols_same_line(symbols, addr, &r, 1) ? r.from : addr;
+}
+
+void weft__failure_of(const struct weft_ending *e, const char *errors, size_t n, struct weft_symbols *symbols, struct weft_failure *out) {
+    *out = (struct weft_failure){.kind = e->kind, .code = e->code};
+    out->last_site[0] = (struct weft_range){e->last_site, e->last_site + 1};
+    out->last_sites = e->last_site != 0;
+    if (symbols && e->last_site) out->last_sites = weft__symbols_same_line(symbols, e->last_site, out->last_site, WEFT_FAILURE_PLACES);
     if (e->kind == WEFT_END_SIGNAL && e->ip) {
         out->crash = true;
-        out->ip = e->ip;
+        out->ip = line_of(symbols, e->ip);
         out->address = weft__address_class(e->addr);
     }
-    for (size_t i = 0; e->kind != WEFT_END_STUCK && i < e->frames && out->frames < WEFT_FAILURE_FRAMES; i++) out->frame[out->frames++] = e->frame[i];
+    for (size_t i = 0; e->kind != WEFT_END_STUCK && i < e->frames && out->frames < WEFT_FAILURE_FRAMES; i++) out->frame[out->frames++] = line_of(symbols, e->frame[i]);
     if (e->kind == WEFT_END_STUCK)
         snprintf(out->line, sizeof out->line, "%s", e->message);
     else if (!out->crash)

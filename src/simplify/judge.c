@@ -43,7 +43,7 @@ static void look_at(const struct weft_trial *trial, const char *dir, const struc
     weft__strbuf_printf(&out, "%s.out", dir);
     weft__strbuf_printf(&errors, "%s.err", dir);
     char *text = tail_of(errors.s, &n);
-    weft__failure_of(e, text, n, f);
+    weft__failure_of(e, text, n, trial->symbols, f);
     *by_command = trial->fails && trial->fails(trial->ctx, out.s, errors.s);
     free(text);
     weft__strbuf_fini(&out);
@@ -60,8 +60,8 @@ static uint64_t bound_of(const struct weft_state *s) { return 4 * s->size.ticks 
 
 static struct weft_steered steer(const struct weft_trial *trial, const struct weft_candidate *c, enum weft_chaos how, enum weft_next next) {
     return (struct weft_steered){.from = c->from->t, .tree = &c->tree, .turns = c->turns, .nturns = c->nturns, .how = how, .next = next,
-                                 .bound = bound_of(c->from), .watch = how == WEFT_CHAOS_ALONE ? trial->failure.last_site : 0,
-                                 .timeout_us = trial->timeout_us};
+                                 .bound = bound_of(c->from), .watch = trial->failure.last_site,
+                                 .nwatch = how == WEFT_CHAOS_ALONE ? trial->failure.last_sites : 0, .timeout_us = trial->timeout_us};
 }
 
 /* Threads that were created, and that nobody joined. (Whether they have come to their start when the program ends depends on the order.) */
@@ -127,7 +127,7 @@ static int alone_all(struct weft_trial *trial, const struct weft_candidate *c, c
         if (first) trial->loose[order[i]] = loose;
         if (loose > trial->loose[order[i]]) v = WEFT_FAILS;
         if (v == WEFT_PASSES) *pass |= 1u << order[i];
-        if (v == WEFT_PASSES && (watched || !trial->failure.last_site)) *by |= 1u << order[i];
+        if (v == WEFT_PASSES && (watched || !trial->failure.last_sites)) *by |= 1u << order[i];
         if (!first && !(*by >> order[i] & 1)) break;
     }
     weft__strbuf_fini(&path);
@@ -230,7 +230,7 @@ static char *differs(const struct weft_trial *trial, const struct weft_state *tr
     if (e->outcome != WEFT_OUT_ENDED) {
         weft__strbuf_printf(&b, "it %s", e->outcome < sizeof what / sizeof *what ? what[e->outcome] : what[0]);
         if (*e->message) weft__strbuf_printf(&b, ": %s", e->message);
-    } else if (e->kind != end->kind || e->code != end->code || (ip && e->ip && e->ip != ip)) {
+    } else if (e->kind != end->kind || e->code != end->code || (ip && e->ip && trial->failure.ip != ip)) {
         struct weft_failure f = {.kind = end->kind, .code = end->code, .crash = ip != 0, .ip = ip};
         weft__strbuf_puts(&b, "it ended with ");
         weft__failure_text(&trial->failure, &b);
@@ -249,8 +249,10 @@ int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, 
     bool by_command = false;
     unsigned pass, by;
     uint64_t ip, begun = weft__now_us();
+    struct weft_range line;
     int r = crash_of(trace->t, &ip, err);
     if (r < 0) return r;
+    if (ip && trial->symbols && weft__symbols_same_line(trial->symbols, ip, &line, 1)) ip = line.from;
     weft__candidate_init(&c, trace);
     weft__candidate_close(&c);
     struct weft_steered s = steer(trial, &c, WEFT_CHAOS_TURNS, WEFT_NEXT_TURNS);
@@ -273,7 +275,7 @@ int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, 
     weft__candidate_init(&c, *out);
     weft__candidate_close(&c);
     r = alone_all(trial, &c, dir, (1u << ORDERS) - 1, true, &pass, &by, err);
-    if (!by) trial->failure.last_site = 0; /* what comes after a check that failed, say */
+    if (!by) trial->failure.last_sites = 0; /* what comes after a check that failed, say */
     trial->orders = by ? by : pass;
     weft__candidate_fini(&c);
     if (r < 0) weft__state_free(*out);

@@ -27,18 +27,20 @@ enum weft_address { /* where an address lies */
 };
 enum weft_address weft__address_class(uint64_t addr);
 #define WEFT_FAILURE_FRAMES 4u /* that count */
+#define WEFT_FAILURE_PLACES 64u /* of a line */
 struct weft_failure {
     uint32_t kind, code; /* as in weft_trace_end */
     bool crash;          /* an instruction of the program raised the signal: */
-    uint64_t ip;
+    uint64_t ip;         /* here and in the frames: where the code of its source line begins */
     enum weft_address address;
-    uint64_t last_site;  /* the failing place; 0: only runs that fail come there */
+    struct weft_range last_site[WEFT_FAILURE_PLACES]; /* the failing place: its line */
+    size_t last_sites;   /* 0: only runs that fail come there */
     uint64_t frame[WEFT_FAILURE_FRAMES];
     size_t frames;
     char line[512];      /* the last one on stderr, without its numbers; stuck: where who waits for whom */
 };
 /* errors: what it wrote to stderr (n bytes). */
-void weft__failure_of(const struct weft_ending *e, const char *errors, size_t n, struct weft_failure *out);
+void weft__failure_of(const struct weft_ending *e, const char *errors, size_t n, struct weft_symbols *symbols, struct weft_failure *out); /* symbols may be NULL */
 bool weft__failure_same(const struct weft_failure *a, const struct weft_failure *b);
 /* Why not: for people. */
 void weft__failure_text(const struct weft_failure *f, struct weft_strbuf *out);
@@ -180,6 +182,7 @@ struct weft_trial {
     void *ctx;
     uint64_t timeout_us;
     const struct weft_order *order; /* of the trace's sites */
+    struct weft_symbols *symbols;
 };
 /* weft_pool's one and open, for a struct weft_trial. */
 int weft__trial_one(void *trial, const struct weft_candidate *c, const char *dir, struct weft_judged *out, struct weft_err *err) WEFT_MUST;

@@ -159,6 +159,24 @@ static char *find_line(struct weft_symbols *s, uint64_t addr) {
 }
 
 /* The unit that an address is in; without .debug_aranges, one after the other. */
+static size_t find_same(struct weft_symbols *s, uint64_t addr, struct weft_range *out, size_t most) {
+    Dwarf_Addr bias;
+    const struct row *r = find_row(s, addr);
+    Dwfl_Module *mod = r ? dwfl_addrmodule(s->dwfl, addr) : NULL;
+    if (!mod || !dwfl_module_getdwarf(mod, &bias)) return 0;
+    const struct lines *t = load_lines(s, mod);
+    size_t n = 0;
+    for (size_t i = 0; i + 1 < t->n && n < most; i++) {
+        const struct row *x = &t->rows[i];
+        if (x->end || x->line != r->line || !x->file || strcmp(x->file, r->file) != 0 || x->addr == x[1].addr) continue;
+        if (n && out[n - 1].to == x->addr + bias)
+            out[n - 1].to = x[1].addr + bias;
+        else
+            out[n++] = (struct weft_range){x->addr + bias, x[1].addr + bias};
+    }
+    return n;
+}
+
 static Dwarf_Die *find_unit(Dwfl_Module *mod, uint64_t addr, Dwarf_Addr *bias) {
     Dwarf_Die *cu = NULL;
     while ((cu = dwfl_module_nextcu(mod, cu, bias)))
@@ -279,6 +297,16 @@ const char *weft__symbols_line(struct weft_symbols *s, uint64_t addr) {
         s->used++;
     }
     return a->text;
+}
+
+size_t weft__symbols_same_line(struct weft_symbols *s, uint64_t addr, struct weft_range *out, size_t most) {
+    size_t n = 0;
+#if WEFT_HAVE_LIBDW
+    n = find_same(s, addr, out, most);
+#endif
+    if (n || !most) return n;
+    out[0] = (struct weft_range){addr, addr + 1};
+    return 1;
 }
 
 void *weft__symbols_dwfl(struct weft_symbols *s) { return s->dwfl; }

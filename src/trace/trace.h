@@ -248,6 +248,12 @@ struct weft_source {
 };
 size_t weft__symbols_sources(struct weft_symbols *s, uint64_t addr, struct weft_source *out, size_t most);
 
+/* The code of the same source line, which may be in several places (a loop that was unrolled); in order, `most` at most. How many; if the
+ * line is not known, one: the address alone. */
+struct weft_range {
+    uint64_t from, to;
+};
+size_t weft__symbols_same_line(struct weft_symbols *s, uint64_t addr, struct weft_range *out, size_t most);
 void *weft__symbols_dwfl(struct weft_symbols *s); /* libdw's; NULL: none */
 
 /* ---- variables.c ---- */

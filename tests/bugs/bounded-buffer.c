@@ -4,7 +4,7 @@
 // KIND: LEAP BoundedBuffer: notify instead of notifyAll
 // FAILS: everybody waits
 // SHOWS: stuck
-// LEAST: 4 threads, 2 iterations, 0 preemptions
+// LEAST: all threads, 2 iterations, 0 preemptions
 // NATIVE: 82 in 100
 // ARGS: CONSUMERS=2 ITEMS=10
 // LARGE: 33 10

@@ -4,7 +4,7 @@
 // KIND: LEAP Loader: initialization-sleep pattern, thousands of threads
 // FAILS: a class is used that is not loaded yet: a null pointer
 // SHOWS: signal 11
-// LEAST: 2 threads, 1 iteration, 1 preemption
+// LEAST: all threads, all iterations, 0 preemptions
 // NATIVE: 772 in 1000
 // ARGS: CLASSES=20 BATCHES=3
 // LARGE: 1000 5

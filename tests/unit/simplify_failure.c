@@ -13,7 +13,7 @@
 
 static struct weft_failure of(struct weft_ending e, const char *errors) {
     struct weft_failure f;
-    weft__failure_of(&e, errors, strlen(errors), &f);
+    weft__failure_of(&e, errors, strlen(errors), NULL, &f);
     return f;
 }
 
