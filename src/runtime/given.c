@@ -11,6 +11,7 @@
 #include "runtime.h"
 #include "sys.h"
 #include "sys_calls.h"
+#include <signal.h>
 #include <time.h>
 
 struct weft_given *weft__trace;
@@ -121,7 +122,22 @@ uint32_t weft__given_op(struct weft_thread *t) {
     return i->a;
 }
 
-/* ---- signals: at the tick at which they came, or as soon after it as can be */
+/* ---- signals: at the tick at which they came, or as soon after it as can be. One that the program sent to itself, not before it is sent. */
+
+static int sent[65]; /* and not delivered yet */
+
+static int by_itself(const struct weft_sched_item *i) { return i->a < 65 && ((const int *)weft__gate_data(i))[2] == SI_TKILL; }
+
+void weft__given_send(int sig) {
+    if (sig < 1 || sig > 64) return;
+    sent[sig]++;
+    for (uint32_t s = 1; s < weft__slots; s++) /* it may be late: they look at their next tick */
+        if (weft__threads[s] && weft__threads[s]->alive && weft__threads[s]->tls) __atomic_store_n(&weft__threads[s]->tls->limit, 0, __ATOMIC_RELAXED);
+}
+
+void weft__given_sent(const struct weft_sched_item *i) {
+    if (by_itself(i)) sent[i->a]--;
+}
 
 static struct weft_sched_item *next_signal(struct weft_thread *t) {
     uint64_t n;
@@ -135,7 +151,7 @@ struct weft_sched_item *weft__given_signal(struct weft_thread *t, int place) {
     struct weft_sched_item *i = weft__trace->signals ? next_signal(t) : NULL;
     uint64_t now = weft__trace_clock(t);
     if (!i || i->tick > now || (i->tick == now && i->site != (uint64_t)place)) return NULL;
-    return i;
+    return by_itself(i) && sent[i->a] <= 0 ? NULL : i;
 }
 
 uint64_t weft__given_signal_tick(struct weft_thread *t) {

@@ -359,6 +359,8 @@ void weft__given_use(struct weft_thread *t, struct weft_sched_item *i);
 int64_t weft__given_at(struct weft_thread *t, int op, uint64_t tick); /* the result at this very tick; 0: none is there */
 uint32_t weft__given_op(struct weft_thread *t); /* of the input that follows the last one at once; 0: none */
 struct weft_sched_item *weft__given_signal(struct weft_thread *t, int place); /* one that is due */
+void weft__given_send(int sig);                          /* the program sends it to itself */
+void weft__given_sent(const struct weft_sched_item *i); /* it is delivered */
 uint64_t weft__given_signal_tick(struct weft_thread *t); /* of the next one, by the trace's clock */
 int weft__given_time(struct weft_thread *t, struct timespec *ts);
 uint32_t weft__given_barrier(const void *object, uint32_t round); /* how many threads that were removed come in this round */

@@ -436,6 +436,7 @@ WEFT_HIDDEN int weft__signal_deliver(struct weft_thread *t, int place, uint64_t 
             __builtin_memcpy(&it, weft__gate_data(i), sizeof it);
             if (weft__given) {
                 weft__given_use(t, i);
+                weft__given_sent(i);
                 it.place = (uint32_t)place;
                 it.regs[REG_RIP] = ip;
                 weft__log_item(t, WEFT_ITEM_SIGNAL, i->a, &it, sizeof it, NULL, 0);
@@ -759,6 +760,7 @@ long weft__sys_kill(struct weft_thread *t, long nr, const long a[6]) {
         for (;;) weft__raw(SYS_pause);
     }
     long r = RECORD ? weft__raw6(nr, a[0], a[1], a[2], 0, 0, 0) : 0;
+    if (weft__given) weft__given_send(sig);
     return weft__input(t, (int)nr, r, NULL, 0);
 }
 
@@ -833,6 +835,7 @@ static int send_thread(pthread_t p, int sig, int queue, union sigval value) {
     int dies = ORDERS ? sig > 0 && sig < 65 && user[sig].handler == SIG_DFL && fatal_by_default(sig) && !(t->sigmask & BIT(sig)) : dies_here(t);
     if (dies) weft__sys_kill(t, SYS_tgkill, (long[6]){weft__raw(SYS_getpid), weft__raw(SYS_gettid), sig});
     if (RECORD) r = queue ? weft__real.pthread_sigqueue(p, sig, value) : weft__real.pthread_kill(p, sig);
+    if (weft__given) weft__given_send(sig);
     r = (int)weft__input(t, SYS_tgkill, r, NULL, 0);
     weft__return(t, was);
     return r;
