@@ -154,14 +154,14 @@ static void on_progress(struct weft_search *s) {
 /* ---- what it is asked for ---- */
 
 /* Whether this trace can be simplified at all. */
-static int usable(struct weft_trace *t, const char *fail_if, struct weft_err *err) {
+static int usable(struct weft_trace *t, const char *fail_if, uint32_t ok, struct weft_err *err) {
     if (t->recording) return weft__err(err, EBUSY, "%s: is still being recorded", t->dir);
     if (weft__trace_is_part(t->dir)) return weft__err(err, EINVAL, "%s: is a process of another trace's", t->dir);
     if (!t->has_end) return weft__err(err, EINVAL, "%s: the recording was cut short: how the run failed is not known", t->dir);
     if (weft__trace_parts(t->dir))
         return weft__err(err, EOPNOTSUPP, "%s: has several processes: only runs of one process can be simplified", t->dir);
-    if (t->end.kind == WEFT_END_EXIT && t->end.code == 0 && !fail_if)
-        return weft__err(err, EINVAL, "%s: this run did not fail: it ended with status 0 (--fail-if says what else is a failure)", t->dir);
+    if (t->end.kind == WEFT_END_EXIT && (t->end.code == 0 || t->end.code == ok) && !fail_if)
+        return weft__err(err, EINVAL, "%s: this run did not fail: it ended with status %u (--fail-if says what else is a failure)", t->dir, t->end.code);
     int r = weft__modules_read(t, err);
     return r < 0 ? r : weft__program_unchanged(t, err);
 }
@@ -193,6 +193,7 @@ static int result_dir(const char *option, const char *trace, char **out, struct 
 
 static uint64_t what_is_asked(const struct simplify *x, const struct weft_trace *t) {
     uint64_t h = weft_hash_more(t->header.hash, &t->end.hash, sizeof t->end.hash);
+    h = weft_hash_more(h, &x->trial.ok, sizeof x->trial.ok);
     if (x->fail_if) h = weft_hash_more(h, x->fail_if, strlen(x->fail_if));
     for (size_t i = 0; i < x->nrepeats; i++) h = weft_hash_more(h, x->repeat[i], strlen(x->repeat[i]));
     return weft_hash(&h, sizeof h);
@@ -256,12 +257,12 @@ out:
     return status;
 }
 
-enum { O_BUDGET = 256, O_JOBS, O_FAIL_IF, O_REPEAT };
+enum { O_BUDGET = 256, O_JOBS, O_FAIL_IF, O_OK, O_REPEAT };
 
 int weft__cmd_simplify(int argc, char **argv) {
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},        {"budget", required_argument, NULL, O_BUDGET},
                                             {"jobs", required_argument, NULL, O_JOBS},       {"fail-if", required_argument, NULL, O_FAIL_IF},
-                                            {"repeat", required_argument, NULL, O_REPEAT},   {0}};
+                                            {"ok", required_argument, NULL, O_OK},           {"repeat", required_argument, NULL, O_REPEAT},   {0}};
     struct simplify x = {.tty = isatty(2), .begun_us = weft__now_us()};
     struct weft_strbuf work = {0};
     struct weft_trace *t = NULL;
@@ -284,6 +285,9 @@ int weft__cmd_simplify(int argc, char **argv) {
                 return weft__usage("simplify", "--jobs wants a number from 1 to %d, not '%s'", WEFT_JOBS_MAX, optarg);
             break;
         case O_FAIL_IF: x.fail_if = optarg; break;
+        case O_OK:
+            if (!(x.trial.ok = (uint32_t)weft__number_of(optarg, 255))) return weft__usage("simplify", "--ok wants a status from 1 to 255, not '%s'", optarg);
+            break;
         case O_REPEAT:
             if (!strrchr(optarg, ':')) return weft__usage("simplify", "--repeat wants FILE:LINE, not '%s'", optarg);
             x.repeat = weft__grow(x.repeat, &cap, x.nrepeats + 1, sizeof *x.repeat);
@@ -296,7 +300,7 @@ int weft__cmd_simplify(int argc, char **argv) {
     if (argc - optind > 1) return weft__usage("simplify", "one trace at a time");
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (!jobs) jobs = cores > 0 ? (uint64_t)cores : 1;
-    if (weft__store_find(argv[optind], &name, &x.err) < 0 || weft__trace_open(name, &t, &x.err) < 0 || usable(t, x.fail_if, &x.err) < 0 ||
+    if (weft__store_find(argv[optind], &name, &x.err) < 0 || weft__trace_open(name, &t, &x.err) < 0 || usable(t, x.fail_if, x.trial.ok, &x.err) < 0 ||
         result_dir(out, name, &x.dir, &x.err) < 0) {
         weft__fail(&x.err);
         weft__trace_close(t);

@@ -49,6 +49,7 @@ static const struct {
      "  --budget TIME      stop after so long (30, 10m, 2h) with what there is: 10 minutes otherwise\n"
      "  --jobs N           N candidates at a time: one per processor otherwise; the result is the same\n"
      "  --fail-if CMD      it failed if CMD, which gets its output on standard input, ends with status 0\n"
+     "  --ok STATUS        a run that ends with this status has not failed\n"
      "  --repeat FILE:LINE iterations of the loop there may be left out as well; may be given more than once\n"},
     {"debug",
      "\n"

@@ -99,7 +99,7 @@ static int alone(const struct weft_trial *trial, const struct weft_candidate *c,
     if (e.outcome != WEFT_OUT_ENDED) return 0;
     look_at(trial, dir, &e, &f, &by_command);
     *watched = e.watched > 0;
-    bool good = e.kind == WEFT_END_EXIT && e.code == 0 && !by_command;
+    bool good = e.kind == WEFT_END_EXIT && (e.code == 0 || e.code == trial->ok) && !by_command;
     *out = good ? WEFT_PASSES : WEFT_FAILS;
     return good ? loose_threads(dir, loose, err) : 0;
 }

@@ -180,6 +180,7 @@ struct weft_trial {
     unsigned orders; /* bits, by enum weft_next: in these it passes. 0: it passes in none of those without preemptions that were tried */
     bool (*fails)(void *ctx, const char *out, const char *errors); /* --fail-if: asks about these files; may be NULL */
     void *ctx;
+    uint32_t ok;     /* a status that is no failure, beside 0 */
     uint64_t timeout_us;
     const struct weft_order *order; /* of the trace's sites */
     struct weft_symbols *symbols;
