@@ -87,7 +87,7 @@ struct weft_tree {
     struct weft_removed_barrier *gone; /* barriers of threads that were removed and are not even created any more; new memory */
     size_t ngone;
 };
-int weft__tree_make(struct weft_trace *t, struct weft_tree *out, struct weft_err *err) WEFT_MUST;
+int weft__tree_make(struct weft_trace *t, const struct weft_order *order, struct weft_tree *out, struct weft_err *err) WEFT_MUST; /* order may be NULL */
 void weft__tree_fini(struct weft_tree *t);
 /* The thread that had the slot at this tick. */
 uint32_t weft__tree_at(const struct weft_tree *t, uint32_t slot, uint64_t tick);

@@ -17,6 +17,7 @@ struct made { /* a creation */
 };
 
 struct find {
+    const struct weft_order *order;
     struct weft_tree_thread *list; /* as they are found: by slot */
     uint32_t *parent_slot;
     size_t n, cap, pcap;
@@ -55,9 +56,11 @@ static void finish_passes(struct find *f) {
     free(site);
 }
 
-/* The thread is known to have come here. Sites of a tick are passed in an order that the trace does not tell: mostly upwards. */
-static void came_to(struct weft_tree_thread *t, uint64_t tick, uint64_t site, bool done) {
-    if (tick < t->to_tick || (tick == t->to_tick && site < t->to_site)) return;
+/* The thread is known to have come here. Sites of a tick are passed in an order that the trace does not tell: where it is not known either,
+ * mostly upwards. */
+static void came_to(const struct find *f, struct weft_tree_thread *t, uint64_t tick, uint64_t site, bool done) {
+    int first = tick == t->to_tick ? weft__order_of(f->order, site, t->to_site) : 0;
+    if (tick < t->to_tick || (tick == t->to_tick && (first ? first < 0 : site < t->to_site))) return;
     t->to_done = done || (tick == t->to_tick && site == t->to_site && t->to_done);
     t->to_tick = tick;
     t->to_site = site;
@@ -103,7 +106,7 @@ static void item(struct find *f, const struct weft_item *i) {
     if (!f->n || f->list[f->n - 1].slot != i->slot) return;
     struct weft_tree_thread *t = &f->list[f->n - 1];
     bool edge = weft__item_is_edge(i->kind);
-    came_to(t, i->tick, edge ? i->site : 0, !edge && is_met(i->kind));
+    came_to(f, t, i->tick, edge ? i->site : 0, !edge && is_met(i->kind));
     t->ended |= i->kind == WEFT_ITEM_EXIT || i->kind == WEFT_ITEM_CRASH || (i->kind == WEFT_ITEM_INPUT && i->op == EXIT_GROUP);
     t->events += is_met(i->kind);
     uint64_t times = 1;
@@ -147,11 +150,11 @@ static int second_walk(struct weft_trace *t, struct find *f, struct weft_err *er
         if (i.kind == WEFT_ITEM_REACHED && i.size == 8) {
             struct weft_tree_thread *o = last_of(f, i.op);
             memcpy(&tick, i.data, 8);
-            if (o && !o->ended) came_to(o, tick, 0, false);
+            if (o && !o->ended) came_to(f, o, tick, 0, false);
         }
         if (weft__item_is_edge(i.kind)) {
             struct weft_tree_thread *o = last_of(f, i.other_slot);
-            if (o && !o->ended) came_to(o, i.other_tick, i.other_site, i.kind == WEFT_ITEM_EDGE_DONE);
+            if (o && !o->ended) came_to(f, o, i.other_tick, i.other_site, i.kind == WEFT_ITEM_EDGE_DONE);
         }
         if (i.kind != WEFT_ITEM_INPUT || i.op != WEFT_OP_THREAD_JOIN || i.size != 8 + sizeof value) continue;
         memcpy(value, i.data + 8, sizeof value);
@@ -202,8 +205,8 @@ static int order(struct find *f, struct weft_tree *out, struct weft_trace *t, st
     return r;
 }
 
-int weft__tree_make(struct weft_trace *t, struct weft_tree *out, struct weft_err *err) {
-    struct find f = {0};
+int weft__tree_make(struct weft_trace *t, const struct weft_order *sites, struct weft_tree *out, struct weft_err *err) {
+    struct find f = {.order = sites};
     *out = (struct weft_tree){0};
     int r = weft__trace_index(t, err);
     for (uint32_t s = 1; r == 0 && s <= t->index_top; s++) {

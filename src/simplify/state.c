@@ -54,7 +54,7 @@ int weft__state_new(struct weft_trace *t, const struct weft_order *order, uint64
     struct weft_counts counts;
     *s = (struct weft_state){.id = id, .t = t, .dir = weft__strdup(t->dir)};
     int r = weft__trace_check(t, &counts, err);
-    if (r == 0) r = weft__tree_make(t, &s->tree, err);
+    if (r == 0) r = weft__tree_make(t, order, &s->tree, err);
     if (r == 0) r = weft__blocks_make(t, order, &b, NULL, NULL, err);
     if (r == 0) {
         s->nturns = weft__turns_of(&b, &s->tree, &s->turns);

@@ -131,6 +131,35 @@ static void order_of_sites(void **state) {
     free(l);
 }
 
+/* How far a thread had come when the process ended: of the sites of its last tick, to the one that comes last, not to the highest. */
+static void last_site(void **state) {
+    (void)state;
+    struct weft_encoder e = {0};
+    struct weft_accesses *l = weft__alloc(sizeof *l + 2 * sizeof *l->ring);
+    struct weft_tree tree;
+    struct weft_err err = {0};
+    static const char created[12] = {0, 0, 0, 0, 0, 0, 0, 0, 2};
+    l->room = 2;
+    l->ring[l->next++] = (struct weft_access){.slot = 2, .tick = 5, .site = 0x200};
+    l->ring[l->next++] = (struct weft_access){.slot = 2, .tick = 5, .site = 0x100};
+    struct weft_order *o = weft__order_new(l);
+    weft__encode_item(&e, 1, WEFT_ITEM_START, 1, 0, NULL, 0);
+    weft__encode_item(&e, 1, WEFT_ITEM_INPUT, 2, WEFT_OP_THREAD_CREATE, created, sizeof created);
+    weft__encode_item(&e, 2, WEFT_ITEM_START, 1, 1, NULL, 0);
+    weft__encode_edge(&e, 2, WEFT_ITEM_EDGE, 5, 0x200, 1, 3, 0, 0);
+    weft__encode_edge(&e, 1, WEFT_ITEM_EDGE, 8, 0x400, 2, 5, 0x100, 0);
+    struct weft_trace *t = open_encoded(&e, NULL);
+    if (weft__tree_make(t, o, &tree, &err) < 0) fail_msg("%s", err.text);
+    assert_int_equal(tree.n, 2);
+    assert_int_equal(tree.list[1].to_tick, 5);
+    assert_int_equal(tree.list[1].to_site, 0x100);
+    weft__tree_fini(&tree);
+    weft__trace_close(t);
+    weft__encoder_fini(&e);
+    weft__order_free(o);
+    free(l);
+}
+
 /* Edges that no recording has: of a thread to itself, to one that is not there, in a cycle. Whoever is in the cycle is left. */
 static void strange(void **state) {
     (void)state;
@@ -201,7 +230,7 @@ static void random_runs(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_threads),  cmocka_unit_test(kinds_of_switches), cmocka_unit_test(who_is_waited_for),
-        cmocka_unit_test(within_a_tick), cmocka_unit_test(order_of_sites), cmocka_unit_test(strange), cmocka_unit_test(random_runs),
+        cmocka_unit_test(within_a_tick), cmocka_unit_test(order_of_sites), cmocka_unit_test(last_site), cmocka_unit_test(strange), cmocka_unit_test(random_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
