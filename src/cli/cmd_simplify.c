@@ -217,7 +217,7 @@ static int search(struct simplify *x) {
         weft__fail(err);
         goto out;
     }
-    if (!x->trial.orders) weft__warn("it passes in no non-preemptive order that was tried: what is left out is judged by the failure alone");
+    if (!x->trial.orders) weft__warn("it passes in no non-preemptive order that was tried (%s): what is left out is judged by the failure alone", x->trial.why);
     if ((r = weft__trial_open(&x->trial, first.s, &(struct weft_judged){.key = x->first->id, .size = x->first->size}, &x->search.now, err)) < 0) {
         weft__fail(err);
         goto out;

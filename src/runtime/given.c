@@ -15,7 +15,7 @@
 #include <time.h>
 
 struct weft_given *weft__trace;
-static uint32_t top; /* slots from here on are not the trace's */
+static uint32_t own, top; /* slots from `own` on are not the trace's, from `top` on were not used yet */
 
 static struct weft_sched_item *items(const struct weft_thread *t, uint64_t *n) {
     *n = 0;
@@ -40,6 +40,7 @@ void weft__given_open(void) {
             if (r >= WEFT_PLACE_LOW && r < lowest) lowest = r;
         }
     }
+    own = top;
     weft__control->map_next = lowest; /* what the trace does not have is mapped below what it has */
 }
 
@@ -173,6 +174,8 @@ uint32_t weft__given_slot(struct weft_thread *t, uint32_t *number) {
             if (!o || (!o->alive && (!o->pthread || o->joined_or_detached))) return slot;
         }
     }
+    for (uint32_t s = own; s < top; s++)
+        if (weft__threads[s] && !weft__threads[s]->alive && (!weft__threads[s]->pthread || weft__threads[s]->joined_or_detached)) return s;
     return top <= WEFT_MAX_SLOT ? top++ : 0;
 }
 

@@ -9,6 +9,7 @@
 #include "simplify/simplify.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,7 +89,7 @@ static int loose_threads(const char *dir, uint64_t *out, struct weft_err *err) {
 
 /* The recording stays. */
 static int alone(const struct weft_trial *trial, const struct weft_candidate *c, enum weft_next next, const char *dir, enum weft_verdict *out,
-                 bool *watched, uint64_t *loose, struct weft_err *err) {
+                 bool *watched, uint64_t *loose, struct weft_strbuf *why, struct weft_err *err) {
     struct weft_steered s = steer(trial, c, WEFT_CHAOS_ALONE, next);
     struct weft_ending e;
     struct weft_failure f;
@@ -96,11 +97,15 @@ static int alone(const struct weft_trial *trial, const struct weft_candidate *c,
     int r = weft__steered_run(&s, dir, &e, err);
     if (r < 0) return r;
     *out = WEFT_UNRESOLVED;
-    if (e.outcome != WEFT_OUT_ENDED) return 0;
+    if (e.outcome != WEFT_OUT_ENDED) {
+        if (why) weft__strbuf_puts(why, *e.message ? e.message : "it did not come to an end");
+        return 0;
+    }
     look_at(trial, dir, &e, &f, &by_command);
     *watched = e.watched > 0;
     bool good = e.kind == WEFT_END_EXIT && (e.code == 0 || e.code == trial->ok) && !by_command;
     *out = good ? WEFT_PASSES : WEFT_FAILS;
+    if (why && !good) weft__failure_text(&f, why);
     return good ? loose_threads(dir, loose, err) : 0;
 }
 
@@ -121,7 +126,10 @@ static int alone_all(struct weft_trial *trial, const struct weft_candidate *c, c
         bool watched = false;
         uint64_t loose = 0;
         if (!(orders >> order[i] & 1)) continue;
-        r = alone(trial, c, order[i], path.s, &v, &watched, &loose, err);
+        struct weft_strbuf why = {0};
+        r = alone(trial, c, order[i], path.s, &v, &watched, &loose, first ? &why : NULL, err);
+        if (why.s) snprintf(trial->why, sizeof trial->why, "%s", why.s);
+        weft__strbuf_fini(&why);
         remove_run(path.s);
         if (r < 0) break;
         if (first) trial->loose[order[i]] = loose;
@@ -294,7 +302,7 @@ struct weft_state *weft__trial_order(const struct weft_trial *trial, const struc
     weft__candidate_init(&c, s);
     weft__candidate_close(&c);
     remove_run(dir);
-    if (alone(trial, &c, next, dir, &v, &watched, &loose, &err) == 0 && v == WEFT_PASSES && open_state(trial, dir, 0, &out, &err) < 0) out = NULL;
+    if (alone(trial, &c, next, dir, &v, &watched, &loose, NULL, &err) == 0 && v == WEFT_PASSES && open_state(trial, dir, 0, &out, &err) < 0) out = NULL;
     weft__candidate_fini(&c);
     return out;
 }
