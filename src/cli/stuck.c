@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What people want to know of a process that is stuck: which threads wait for each other, what each of them waits for, who has
- * it and since where, and its stack.
- *
- * A thread waits for a thread if that has locked what it wants, is to end, or runs the routine of a pthread_once. A cycle of
- * these is a deadlock, and is named; each thread is in one at most, as it waits for one thing, unless several read. */
+/* What people want to know of a process that is stuck: which threads wait for each other (weft__cycles), what each of them waits for,
+ * who has it and since where, and its stack. */
 #include "cli/cli.h"
 
 #include <pthread.h>
@@ -72,42 +69,18 @@ static void put_object(const struct view *v, struct weft_strbuf *b, uint32_t kin
     free(name);
 }
 
-static const struct weft_thread_view *thread(const struct view *v, uint64_t slot) {
-    for (size_t i = 0; i < v->nthreads; i++)
-        if (v->threads[i].slot == slot) return &v->threads[i];
-    return NULL;
-}
-
-/* The hold keeps the thread from what it waits for. */
-static bool blocks(const struct weft_wait *w, const struct weft_hold *h) {
-    if (h->object != w->object) return false;
-    switch (w->kind) {
-    case WEFT_WAIT_MUTEX:
-    case WEFT_WAIT_SPIN:
-    case WEFT_WAIT_ONCE: return h->kind == w->kind;
-    case WEFT_WAIT_RDLOCK: return h->kind == WEFT_WAIT_WRLOCK;
-    case WEFT_WAIT_WRLOCK: return h->kind == WEFT_WAIT_WRLOCK || h->kind == WEFT_WAIT_RDLOCK;
-    default: return false;
-    }
-}
-
 /* ---- cycles ---- */
 
-struct path {
-    const struct weft_thread_view **at;
-    size_t n;
-    bool *done; /* by index: all that it leads to is known */
-};
-
-/* Of the threads from that one on; it begins with the lowest number, however it was found. */
-static void name_cycle(const struct view *v, const struct path *p, size_t from) {
+/* It begins with the lowest number, however it was found. */
+static void name_cycle(void *ctx, const struct weft_thread_view *const *at, size_t n) {
+    const struct view *v = ctx;
     struct weft_strbuf b = {0};
-    size_t n = p->n - from, first = 0;
+    size_t first = 0;
     for (size_t i = 1; i < n; i++)
-        if (p->at[from + i]->slot < p->at[from + first]->slot) first = i;
-    weft__strbuf_printf(&b, "deadlock: thread %u", p->at[from + first]->slot);
+        if (at[i]->slot < at[first]->slot) first = i;
+    weft__strbuf_printf(&b, "deadlock: thread %u", at[first]->slot);
     for (size_t i = 0; i < n; i++) {
-        const struct weft_wait *w = &p->at[from + (first + i) % n]->wait;
+        const struct weft_wait *w = &at[(first + i) % n]->wait;
         weft__strbuf_puts(&b, " waits for ");
         if (w->kind == WEFT_WAIT_JOIN)
             weft__strbuf_puts(&b, "the end of ");
@@ -115,36 +88,10 @@ static void name_cycle(const struct view *v, const struct path *p, size_t from) 
             put_object(v, &b, w->kind, w->object);
             weft__strbuf_puts(&b, w->kind == WEFT_WAIT_ONCE ? ", run by " : ", locked by ");
         }
-        weft__strbuf_printf(&b, "thread %u%s", p->at[from + (first + i + 1) % n]->slot, i + 1 < n ? ", which" : "");
+        weft__strbuf_printf(&b, "thread %u%s", at[(first + i + 1) % n]->slot, i + 1 < n ? ", which" : "");
     }
     say(v, "%s", b.s);
     weft__strbuf_fini(&b);
-}
-
-static void follow(const struct view *v, struct path *p, const struct weft_thread_view *x, size_t *cycles) {
-    for (size_t i = 0; i < p->n; i++)
-        if (p->at[i] == x) {
-            name_cycle(v, p, i);
-            ++*cycles;
-            return;
-        }
-    if (p->done[x - v->threads]) return;
-    p->at[p->n++] = x;
-    if (x->wait.kind == WEFT_WAIT_JOIN && thread(v, x->wait.object)) follow(v, p, thread(v, x->wait.object), cycles);
-    for (size_t i = 0; i < v->nholds; i++)
-        if (blocks(&x->wait, &v->holds[i]) && v->holds[i].holder == WEFT_HOLDER_HERE && thread(v, v->holds[i].slot))
-            follow(v, p, thread(v, v->holds[i].slot), cycles);
-    p->n--;
-    p->done[x - v->threads] = true;
-}
-
-static size_t find_cycles(const struct view *v) {
-    size_t cycles = 0;
-    struct path p = {.at = weft__alloc((v->nthreads + 1) * sizeof *p.at), .done = weft__alloc(v->nthreads + 1)};
-    for (size_t i = 0; i < v->nthreads; i++) follow(v, &p, &v->threads[i], &cycles);
-    free(p.at);
-    free(p.done);
-    return cycles;
 }
 
 /* ---- each thread ---- */
@@ -154,14 +101,14 @@ static void put_holders(const struct view *v, struct weft_strbuf *b, const struc
     size_t n = 0;
     for (size_t i = 0; i < v->nholds; i++) {
         const struct weft_hold *h = &v->holds[i];
-        if (!blocks(w, h)) continue;
+        if (!weft__hold_blocks(w, h)) continue;
         weft__strbuf_printf(b, "%s thread %u", n++ ? ", and" : w->kind == WEFT_WAIT_ONCE ? ", run by" : ", locked by", h->slot);
         if (h->holder == WEFT_HOLDER_ENDED) weft__strbuf_puts(b, ", which has ended,");
         if (h->holder == WEFT_HOLDER_PARENT) weft__strbuf_puts(b, " of the process that this one was forked from,");
         if (h->kind != WEFT_WAIT_ONCE) /* that was called by the runtime; its stack tells more */
             put_place(v, b, h->site - 1);
     }
-    if (n == 0 && w->kind != WEFT_WAIT_ONCE && blocks(w, &(struct weft_hold){.object = w->object, .kind = w->kind == WEFT_WAIT_RDLOCK ? WEFT_WAIT_WRLOCK : w->kind}))
+    if (n == 0 && w->kind != WEFT_WAIT_ONCE && weft__hold_blocks(w, &(struct weft_hold){.object = w->object, .kind = w->kind == WEFT_WAIT_RDLOCK ? WEFT_WAIT_WRLOCK : w->kind}))
         weft__strbuf_puts(b, ", which is free");
 }
 
@@ -290,7 +237,7 @@ void weft__stuck_text(struct weft_trace *t, const struct weft_control *c, pid_t 
     v.nholds = weft__holds_read(pid, c->threads.holds, c->threads.nholds, &v.holds);
     v.nsignals = weft__holds_read(pid, c->threads.signals, c->threads.nsignals, &v.signals);
     if (v.nsignals) qsort(v.signals, v.nsignals, sizeof *v.signals, by_slot);
-    find_cycles(&v);
+    weft__cycles(v.threads, v.nthreads, v.holds, v.nholds, name_cycle, &v);
     tell_threads(&v);
     free(v.threads);
     free(v.holds);

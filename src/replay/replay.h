@@ -171,6 +171,14 @@ size_t weft__holds_read(pid_t pid, uint64_t list, uint64_t count, struct weft_ho
 bool weft__threads_all(pid_t pid, const char *states); /* all threads of any process are in one of these, as in /proc */
 void weft__threads_stop(pid_t pid); /* SIGSTOP, and until they stand */
 
+/* ---- cycles.c: deadlocks ---- */
+bool weft__hold_blocks(const struct weft_wait *w, const struct weft_hold *h); /* it keeps the thread from what it waits for */
+/* n threads, each of which waits for the next one, and the last for the first. */
+typedef void weft_cycle_fn(void *ctx, const struct weft_thread_view *const *threads, size_t n);
+/* How many there are. */
+size_t weft__cycles(const struct weft_thread_view *threads, size_t nthreads, const struct weft_hold *holds, size_t nholds, weft_cycle_fn *found,
+                    void *ctx);
+
 /* ---- stack.c ---- */
 struct weft_stacks;
 struct weft_frame_view {
