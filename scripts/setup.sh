@@ -4,7 +4,7 @@
 # all of it is there. With --real also what the Debian source packages of `make real` need.
 set -eu
 
-packages="clang-19 llvm-19-dev llvm-19-tools lld-19 libclang-rt-19-dev libzstd-dev libcmocka-dev libdw-dev ninja-build
+packages="clang-19 llvm-19-dev llvm-19-tools lld-19 libclang-rt-19-dev libzstd-dev libcmocka-dev libdw-dev libzydis-dev ninja-build
 cmake gdb python3 make gcc g++ libc6-dev spin"
 real="dpkg-dev autoconf automake libtool autopoint gettext po-debconf pkg-config xz-utils bzip2 libbz2-dev zlib1g-dev
 liblzma-dev liblz4-dev libevent-dev apache2-utils libssl-dev openssl tcl libexpat1-dev libpcre2-dev bison flex wget ca-certificates"

@@ -16,6 +16,7 @@
     X(record, "[OPTION...] [--] PROGRAM [ARG...]", "run a program and record what it does")                            \
     X(replay, "[OPTION...] [TRACE]", "run it again, exactly as it was recorded")                                       \
     X(simplify, "[OPTION...] [TRACE]", "make a smaller run that fails in the same way")                                 \
+    X(slice, "[OPTION...] [TRACE]", "tell on which events and lines a failure depends")                                 \
     X(debug, "[OPTION...] [TRACE] [-- GDB-ARG...]", "look at the recorded run with gdb")                                  \
     X(info, "[--json] [TRACE]", "tell what a trace is about")                                                          \
     X(dump, "[--vectors | --perfetto] [TRACE]", "print threads, edges and inputs of a trace")                          \

@@ -51,6 +51,10 @@ static const struct {
      "  --fail-if CMD      it failed if CMD, which gets its output on standard input, ends with status 0\n"
      "  --ok STATUS        a run that ends with this status has not failed\n"
      "  --repeat FILE:LINE iterations of the loop there may be left out as well; may be given more than once\n"},
+    {"slice",
+     "\n"
+     "  --json      one JSON object; weft-slice(1) tells its fields\n"
+     "  --most N    follow N instructions at most: 20 million otherwise\n"},
     {"debug",
      "\n"
      "  --at-failure   run to where the recorded run failed, and stop there\n"
