@@ -4,6 +4,7 @@
  * goes on. */
 #include "cli/cli.h"
 #include "simplify/simplify.h"
+#include "slice/slice.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +32,7 @@ struct simplify {
     struct weft_symbols *symbols;
     char *dir;
     bool tty, shown;
+    bool no_slice, said; /* said: why it is not sliced */
     uint64_t begun_us, shown_us, published;
     int error; /* of publishing */
     struct weft_err err;
@@ -89,6 +91,67 @@ static void show(struct simplify *x) {
 }
 
 static void on_tick(void *ctx) { show(ctx); }
+
+/* ---- what the failure depends on ---- */
+
+static int slice(const char *dir, struct weft_relevant *out, struct weft_err *err) {
+    struct weft_rerun run = {.schedule = {.fd = -1}};
+    struct weft_slice s = {0};
+    int r = weft__trace_open(dir, &run.t, err);
+    if (r < 0) return r;
+    r = weft__rerun_prepare(&run, err);
+    if (r == 0) r = weft__slice_make(run.t, &run.schedule, &run.launch, WEFT_SLICE_MOST, &s, err);
+    if (r == 0) r = weft__relevant_write(&s.relevant, dir, err);
+    if (r == 0) {
+        *out = s.relevant;
+        s.relevant = (struct weft_relevant){0};
+    }
+    weft__slice_fini(&s);
+    weft__rerun_close(&run);
+    return r;
+}
+
+/* Beside the recording, so that a search that goes on finds it. 1: it cannot be known. */
+static int relevant_of(struct simplify *x, const struct weft_state *s, struct weft_relevant *out) {
+    struct weft_err err;
+    if (weft__relevant_read(s->dir, out, &err) == 0) return 0;
+    int r = x->no_slice ? 1 : slice(s->dir, out, &err);
+    if (r >= 0) return r;
+    if (!x->said) {
+        wipe(x);
+        weft__warn("note: what its failure depends on is not known: %s", err.text);
+    }
+    x->said = true;
+    return 1;
+}
+
+static int relevant_turns(void *ctx, const struct weft_state *s, bool *turns, struct weft_err *err) {
+    struct weft_relevant r;
+    (void)err;
+    if (relevant_of(ctx, s, &r) != 0) return 1;
+    uint64_t *from = weft__alloc((s->tree.n + 1) * sizeof *from);
+    for (size_t i = 0; i < s->nturns; i++) {
+        const struct weft_turn *t = &s->turns[i];
+        uint32_t slot = s->tree.list[t->thread].slot;
+        for (size_t k = 0; k < r.n && !turns[i]; k++)
+            turns[i] = r.ranges[k].slot == slot && r.ranges[k].to >= from[t->thread] && r.ranges[k].from <= t->tick;
+        from[t->thread] = t->tick;
+    }
+    free(from);
+    weft__relevant_fini(&r);
+    return 0;
+}
+
+static void measure_relevant(struct simplify *x) {
+    struct weft_relevant r;
+    struct weft_slice_size all, z;
+    struct weft_err err;
+    if (relevant_of(x, x->search.now, &r) != 0) return;
+    if (weft__slice_measure(x->search.now->t, &r, &all, &z, &err) == 0)
+        x->result.relevant = (struct weft_relevance){true,         z.threads,    z.events,       z.switches,
+                                                     z.preemptive, r.relevant, all.events, r.instructions};
+    weft__relevant_fini(&r);
+}
 
 /* *why: what was different; new memory. order (may be NULL): of the sites that it passed. */
 static int replay(const char *dir, struct weft_order **order, char **why, struct weft_err *err) {
@@ -195,6 +258,7 @@ static uint64_t what_is_asked(const struct simplify *x, const struct weft_trace 
     uint64_t h = weft_hash_more(t->header.hash, &t->end.hash, sizeof t->end.hash);
     h = weft_hash_more(h, &x->trial.ok, sizeof x->trial.ok);
     if (x->fail_if) h = weft_hash_more(h, x->fail_if, strlen(x->fail_if));
+    h = weft_hash_more(h, &(uint64_t){x->no_slice}, 8);
     for (size_t i = 0; i < x->nrepeats; i++) h = weft_hash_more(h, x->repeat[i], strlen(x->repeat[i]));
     return weft_hash(&h, sizeof h);
 }
@@ -231,6 +295,7 @@ static int search(struct simplify *x) {
     x->result.whole = r == 0;
     struct weft_state *passing = weft__trial_order(&x->trial, x->search.now, order.s);
     x->result.order = passing;
+    if (r == 0) measure_relevant(x);
     weft__result_text(&x->result, &text);
     publish(x, &text);
     weft__state_free(passing);
@@ -257,12 +322,13 @@ out:
     return status;
 }
 
-enum { O_BUDGET = 256, O_JOBS, O_FAIL_IF, O_OK, O_REPEAT };
+enum { O_BUDGET = 256, O_JOBS, O_FAIL_IF, O_OK, O_REPEAT, O_NO_SLICE };
 
 int weft__cmd_simplify(int argc, char **argv) {
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},        {"budget", required_argument, NULL, O_BUDGET},
                                             {"jobs", required_argument, NULL, O_JOBS},       {"fail-if", required_argument, NULL, O_FAIL_IF},
-                                            {"ok", required_argument, NULL, O_OK},           {"repeat", required_argument, NULL, O_REPEAT},   {0}};
+                                            {"ok", required_argument, NULL, O_OK},           {"repeat", required_argument, NULL, O_REPEAT},
+                                            {"no-slice", no_argument, NULL, O_NO_SLICE},     {0}};
     struct simplify x = {.tty = isatty(2), .begun_us = weft__now_us()};
     struct weft_strbuf work = {0};
     struct weft_trace *t = NULL;
@@ -288,6 +354,7 @@ int weft__cmd_simplify(int argc, char **argv) {
         case O_OK:
             if (!(x.trial.ok = (uint32_t)weft__number_of(optarg, 255))) return weft__usage("simplify", "--ok wants a status from 1 to 255, not '%s'", optarg);
             break;
+        case O_NO_SLICE: x.no_slice = true; break;
         case O_REPEAT:
             if (!strrchr(optarg, ':')) return weft__usage("simplify", "--repeat wants FILE:LINE, not '%s'", optarg);
             x.repeat = weft__grow(x.repeat, &cap, x.nrepeats + 1, sizeof *x.repeat);
@@ -323,7 +390,7 @@ int weft__cmd_simplify(int argc, char **argv) {
     x.trial.ctx = &x;
     x.pool = (struct weft_pool){.one = weft__trial_one, .open = weft__trial_open, .tick = on_tick, .ctx = &x, .work = work.s, .jobs = (unsigned)jobs,
                                 .until_us = x.begun_us + budget};
-    x.search = (struct weft_search){.judge = &x.pool.judge, .repeats = repeats, .ctx = &x, .clock = weft__now_us, .progress = on_progress, .user = &x};
+    x.search = (struct weft_search){.judge = &x.pool.judge, .repeats = repeats, .relevant = x.no_slice ? NULL : relevant_turns, .ctx = &x, .clock = weft__now_us, .progress = on_progress, .user = &x};
     if (weft__pool_open(&x.pool, what, &x.err) < 0)
         weft__fail(&x.err);
     else

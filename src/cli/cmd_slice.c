@@ -55,7 +55,7 @@ static void print_text(const struct weft_slice *s, const struct weft_slice_size 
     row("events", all->events, rel->events);
     row("switches", all->switches, rel->switches);
     row("  preemptive", all->preemptive, rel->preemptive);
-    row("instructions", s->instructions, s->relevant);
+    row("instructions", s->relevant.instructions, s->relevant.relevant);
     for (size_t i = 0; i < l->n; i++) printf("%s\n", l->list[i]);
 }
 
@@ -66,8 +66,8 @@ static void print_size(const char *name, const struct weft_slice_size *z, uint64
 
 static void print_json(const struct weft_slice *s, const struct weft_slice_size *all, const struct weft_slice_size *rel, const struct lines *l) {
     printf("{\n");
-    print_size("all", all, s->instructions);
-    print_size("relevant", rel, s->relevant);
+    print_size("all", all, s->relevant.instructions);
+    print_size("relevant", rel, s->relevant.relevant);
     printf("  \"steps\": %" PRIu64 ",\n  \"seconds\": %.3f,\n  \"lines\": [", s->steps, (double)s->time_us / 1e6);
     for (size_t i = 0; i < l->n; i++) {
         struct weft_strbuf b = {0};
@@ -105,7 +105,7 @@ int weft__cmd_slice(int argc, char **argv) {
     if (argc - optind > 1) return weft__usage("slice", "one trace at a time");
     if (!weft__rerun_open(argv[optind], &run, &status)) goto out;
     status = WEFT_FAILED;
-    if (weft__slice_make(run.t, &run.schedule, &run.launch, most, &s, &err) < 0 || weft__slice_measure(run.t, &s, &all, &relevant, &err) < 0) {
+    if (weft__slice_make(run.t, &run.schedule, &run.launch, most, &s, &err) < 0 || weft__slice_measure(run.t, &s.relevant, &all, &relevant, &err) < 0) {
         weft__fail(&err);
         goto out;
     }

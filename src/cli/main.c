@@ -50,7 +50,8 @@ static const struct {
      "  --jobs N           N candidates at a time: one per processor otherwise; the result is the same\n"
      "  --fail-if CMD      it failed if CMD, which gets its output on standard input, ends with status 0\n"
      "  --ok STATUS        a run that ends with this status has not failed\n"
-     "  --repeat FILE:LINE iterations of the loop there may be left out as well; may be given more than once\n"},
+     "  --repeat FILE:LINE iterations of the loop there may be left out as well; may be given more than once\n"
+     "  --no-slice         do not look for what the failure depends on: it takes a while for long runs\n"},
     {"slice",
      "\n"
      "  --json      one JSON object; weft-slice(1) tells its fields\n"

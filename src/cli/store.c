@@ -231,7 +231,7 @@ char *weft__store_simplified(const char *dir, const char *name) {
 }
 
 /* header goes last: until then the folder is a trace that can be removed again. */
-static const char *const files[] = {"simplified", "simplified.txt", "end", "end.tmp", "streams", "streams.zst", "open", "control", "header.tmp", "header"};
+static const char *const files[] = {"relevant", "simplified", "simplified.txt", "end", "end.tmp", "streams", "streams.zst", "open", "control", "header.tmp", "header"};
 
 int weft__store_remove(const char *dir, bool own, struct weft_err *err) {
     struct stat st;

@@ -144,6 +144,17 @@ static void json_order(struct weft_strbuf *b, const struct weft_state *s) {
     weft__strbuf_puts(b, "],\n");
 }
 
+static void json_relevant(struct weft_strbuf *b, const struct weft_relevance *x) {
+    if (!x->known) {
+        weft__strbuf_puts(b, "  \"relevant\": null,\n");
+        return;
+    }
+    weft__strbuf_printf(b,
+                        "  \"relevant\": {\"threads\": %" PRIu64 ", \"events\": %" PRIu64 ", \"of_events\": %" PRIu64 ", \"switches\": %" PRIu64
+                        ", \"preemptive\": %" PRIu64 ", \"instructions\": %" PRIu64 ", \"of_instructions\": %" PRIu64 "},\n",
+                        x->threads, x->events, x->of_events, x->switches, x->preemptive, x->instructions, x->of_instructions);
+}
+
 #define TURNS_SHOWN 12u
 static void text_order(struct weft_strbuf *b, const struct weft_state *s) {
     if (!s) return;
@@ -169,6 +180,7 @@ void weft__result_json(const struct weft_result *r, struct weft_strbuf *b) {
     json_groups(b, "threads", &threads);
     json_groups(b, "loops", &loops);
     json_order(b, r->order);
+    json_relevant(b, &r->relevant);
     weft__strbuf_printf(b, "  \"rounds\": %" PRIu64 ",\n  \"runs\": %" PRIu64 ",\n  \"seconds\": %.3f,\n  \"techniques\": {", s->round, r->runs,
                         (double)r->time_us / 1e6);
     for (int t = 0; t < WEFT_TECHNIQUES; t++) {
@@ -218,6 +230,11 @@ void weft__result_text(const struct weft_result *r, struct weft_strbuf *b) {
     text_groups(b, "iterations", &loops);
     if (r->any_order) weft__strbuf_puts(b, "it passes in no non-preemptive order that was tried\n");
     text_order(b, r->order);
+    if (r->relevant.known) {
+        char n[WEFT_NUMBUF], m[WEFT_NUMBUF];
+        weft__strbuf_printf(b, "relevant: the failure depends on %s of %s events, in %" PRIu64 " of %" PRIu64 " threads\n", weft__commas(n, r->relevant.events),
+                            weft__commas(m, r->relevant.of_events), r->relevant.threads, y->threads);
+    }
     if (!r->whole) weft__strbuf_puts(b, "it was stopped: more may be left out\n");
     groups_fini(&threads);
     groups_fini(&loops);

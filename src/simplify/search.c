@@ -10,6 +10,10 @@
  *   switches     turns are left out, so that a thread goes on later with what it would have done; moved to the thread's turn before;
  *                or go on until the thread waits. In large pieces first. Until no single change of these makes the switches fewer
  *
+ * At last, with what is left:
+ *
+ *   slice        all turns in which nothing happens that the failure depends on are left out at once; if it still fails, switches again
+ *
  * Each delta debugging asks about candidates from one recording; the last one that failed is the next recording. */
 #include "simplify/simplify.h"
 
@@ -17,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const weft__technique_name[WEFT_TECHNIQUES] = {"threads", "iterations", "switches"};
+const char *const weft__technique_name[WEFT_TECHNIQUES] = {"threads", "iterations", "switches", "slice"};
 
 static void tell(struct weft_search *s) {
     if (s->progress) s->progress(s);
@@ -394,6 +398,38 @@ static int by_switches(struct weft_search *s, struct weft_err *err) {
     return r;
 }
 
+/* ---- what the failure does not depend on ---- */
+
+static void make_relevant(void *ctx, size_t k, struct weft_candidate *c) {
+    const bool *relevant = ctx;
+    size_t n = 0;
+    (void)k;
+    for (size_t i = 0; i < c->nturns; i++)
+        if (relevant[i]) c->turns[n++] = c->turns[i];
+    c->nturns = n;
+    weft__candidate_close(c);
+}
+
+static int by_slice(struct weft_search *s, bool *changed, struct weft_err *err) {
+    struct weft_state *found = NULL;
+    size_t which, left = 0;
+    *changed = false;
+    if (!s->relevant) return 0;
+    s->technique = WEFT_BY_SLICE;
+    tell(s);
+    bool *relevant = weft__alloc(s->now->nturns + 1);
+    uint64_t begun = s->clock();
+    int r = s->relevant(s->ctx, s->now, relevant, err);
+    s->effort[WEFT_BY_SLICE].time_us += s->clock() - begun;
+    for (size_t i = 0; i < s->now->nturns; i++) left += relevant[i];
+    if (r == 0 && left < s->now->nturns)
+        r = ask(s, &(struct weft_question){.from = s->now, .n = 1, .make = make_relevant, .ctx = relevant, .fewer = true}, &which, &found, err);
+    *changed = found != NULL;
+    adopt(s, found);
+    free(relevant);
+    return r < 0 ? r : 0;
+}
+
 int weft__search(struct weft_search *s, struct weft_err *err) {
     bool gone = true;
     int r = 0;
@@ -401,9 +437,13 @@ int weft__search(struct weft_search *s, struct weft_err *err) {
         gone = false;
         s->round++;
         r = by_threads(s, &gone, err);
-        /* Slicing belongs here: what the failure does not depend on loses its edges. */
         if (r == 0) r = by_iterations(s, &gone, err);
         if (r == 0) r = by_switches(s, err);
+    }
+    bool changed = r == 0;
+    while (r == 0 && changed) {
+        r = by_slice(s, &changed, err);
+        if (r == 0 && changed) r = by_switches(s, err);
     }
     return r;
 }

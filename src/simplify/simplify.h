@@ -116,7 +116,7 @@ struct weft_judge {
                  struct weft_err *err);
 };
 
-enum weft_technique { WEFT_BY_THREADS = 0, WEFT_BY_ITERATIONS, WEFT_BY_SWITCHES, WEFT_TECHNIQUES };
+enum weft_technique { WEFT_BY_THREADS = 0, WEFT_BY_ITERATIONS, WEFT_BY_SWITCHES, WEFT_BY_SLICE, WEFT_TECHNIQUES };
 extern const char *const weft__technique_name[WEFT_TECHNIQUES];
 struct weft_effort {
     struct weft_answers answers;
@@ -127,6 +127,8 @@ struct weft_search {
     struct weft_judge *judge;
     struct weft_state *now;
     bool (*repeats)(void *ctx, const struct weft_pass *p); /* is this a loop whose iterations may be left out? */
+    /* Which turns of the recording have anything that its failure depends on (bool[nturns]); 1: that is not known. May be NULL. */
+    int (*relevant)(void *ctx, const struct weft_state *s, bool *turns, struct weft_err *err);
     void *ctx;
     uint64_t (*clock)(void);
     void (*progress)(struct weft_search *s); /* something else begins, or `now` is another; may be NULL */
@@ -196,12 +198,18 @@ int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, 
 struct weft_state *weft__trial_order(const struct weft_trial *trial, const struct weft_state *s, const char *dir);
 
 /* ---- result.c ---- */
+struct weft_relevance { /* what of the result its failure depends on */
+    bool known;
+    uint64_t threads, events, switches, preemptive, instructions;
+    uint64_t of_events, of_instructions; /* all */
+};
 struct weft_result {
     const char *origin;             /* trace */
     const struct weft_size *before; /* of it */
     const struct weft_state *first; /* steered, and nothing left out */
     const struct weft_search *search; /* search->now: the result */
     const struct weft_state *order; /* that passes; NULL: none, or not known */
+    struct weft_relevance relevant;
     bool any_order;
     bool whole;                     /* nothing more can be left out: it was not stopped */
     uint64_t runs, time_us;

@@ -204,12 +204,12 @@ static int take(struct slicing *x, struct weft_slice *out, struct weft_err *err)
     if (lseek(x->fd, 0, SEEK_SET) < 0 || read(x->fd, &head, sizeof head) != sizeof head)
         return weft__err(err, EPROTO, "%s: could not be followed: the process that did so has died", x->s.t->dir);
     if (head.error) return weft__err(err, -head.error, "%s", head.text);
-    *out = (struct weft_slice){.steps = head.steps, .instructions = head.instructions, .relevant = head.relevant, .unknown = head.unknown,
-                               .nranges = head.nranges, .npcs = head.npcs};
-    size_t a = out->nranges * sizeof *out->ranges, b = out->npcs * sizeof *out->pcs;
-    out->ranges = weft__alloc(a + 1);
+    *out = (struct weft_slice){.steps = head.steps, .unknown = head.unknown, .npcs = head.npcs,
+                               .relevant = {.instructions = head.instructions, .relevant = head.relevant, .n = head.nranges}};
+    size_t a = head.nranges * sizeof *out->relevant.ranges, b = head.npcs * sizeof *out->pcs;
+    out->relevant.ranges = weft__alloc(a + 1);
     out->pcs = weft__alloc(b + 1);
-    if (read(x->fd, out->ranges, a) == (ssize_t)a && read(x->fd, out->pcs, b) == (ssize_t)b) return 0;
+    if (read(x->fd, out->relevant.ranges, a) == (ssize_t)a && read(x->fd, out->pcs, b) == (ssize_t)b) return 0;
     weft__slice_fini(out);
     return weft__err(err, EPROTO, "%s: what is relevant could not be written down", x->s.t->dir);
 }
@@ -256,39 +256,15 @@ out:
 }
 
 void weft__slice_fini(struct weft_slice *s) {
-    free(s->ranges);
+    weft__relevant_fini(&s->relevant);
     free(s->pcs);
     *s = (struct weft_slice){0};
 }
 
 /* ---- events ---- */
 
-static bool counts(const struct weft_item *i) {
-    switch (i->kind) {
-    case WEFT_ITEM_INPUT: case WEFT_ITEM_START: case WEFT_ITEM_EXIT: case WEFT_ITEM_CRASH: case WEFT_ITEM_SIGNAL: case WEFT_ITEM_MEMORY: return true;
-    default: return weft__item_is_edge(i->kind);
-    }
-}
-
-bool weft__slice_has(const struct weft_slice *s, const struct weft_item *i) {
-    uint64_t site = weft__item_is_edge(i->kind) ? i->site : 0;
-    if (i->kind == WEFT_ITEM_CRASH) return true;
-    size_t lo = 0, hi = s->nranges; /* the first one of its slot and site */
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        const struct weft_relevant_range *r = &s->ranges[mid];
-        if (r->slot < i->slot || (r->slot == i->slot && r->site < site))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    for (; lo < s->nranges && s->ranges[lo].slot == i->slot && s->ranges[lo].site == site && s->ranges[lo].from <= i->tick; lo++)
-        if (i->tick <= s->ranges[lo].to) return true;
-    return false;
-}
-
 struct measuring {
-    const struct weft_slice *s;
+    const struct weft_relevant *s;
     struct weft_slice_size *all, *relevant;
     bool *in; /* blocks with something relevant */
     size_t cap;
@@ -307,18 +283,18 @@ static void see(void *ctx, const struct weft_item *i, size_t block) {
         m->threads = weft__grow(m->threads, &m->slots, (size_t)i->slot + 1, sizeof *m->threads);
         memset(m->threads + slots, 0, m->slots - slots);
     }
-    if (!counts(i)) return;
+    if (!weft__relevant_counts(i)) return;
     m->all->events++;
     m->all->threads += i->kind == WEFT_ITEM_START;
     if (i->kind == WEFT_ITEM_START) m->threads[i->slot] = false;
-    if (!weft__slice_has(m->s, i)) return;
+    if (!weft__relevant_has(m->s, i)) return;
     m->relevant->events++;
     m->relevant->threads += !m->threads[i->slot];
     m->threads[i->slot] = true;
     m->in[block] = true;
 }
 
-int weft__slice_measure(struct weft_trace *t, const struct weft_slice *s, struct weft_slice_size *all, struct weft_slice_size *relevant,
+int weft__slice_measure(struct weft_trace *t, const struct weft_relevant *s, struct weft_slice_size *all, struct weft_slice_size *relevant,
                         struct weft_err *err) {
     struct weft_blocks b;
     *all = *relevant = (struct weft_slice_size){0};

@@ -207,19 +207,12 @@ int weft__step_all(struct weft_stepping *s, struct weft_err *err) WEFT_MUST;
 void weft__step_fini(struct weft_stepping *s);
 
 /* ---- result.c: what is relevant ---- */
-struct weft_relevant_range { /* positions: an access, or the operations of these ticks (site 0) */
-    uint32_t slot, zero;
-    uint64_t from, to; /* ticks */
-    uint64_t site;
-};
 struct weft_slice {
-    uint64_t steps;                  /* instructions that were stepped, weft's as well */
-    uint64_t instructions, relevant; /* of the program */
-    uint64_t unknown;                /* that could not be decoded */
+    struct weft_relevant relevant;
+    uint64_t steps;   /* instructions that were stepped, weft's as well */
+    uint64_t unknown; /* that could not be decoded */
     uint64_t time_us;
-    struct weft_relevant_range *ranges; /* sorted */
-    size_t nranges;
-    uint64_t *pcs; /* instructions of the program that are relevant, sorted */
+    uint64_t *pcs;    /* instructions of the program that are relevant, sorted */
     size_t npcs;
 };
 #define WEFT_SLICE_MOST 20000000ull /* instructions that are followed at most, unless the user says otherwise */
@@ -227,12 +220,11 @@ struct weft_slice {
 int weft__slice_make(struct weft_trace *t, struct weft_schedule *schedule, struct weft_launch *launch, uint64_t most, struct weft_slice *out,
                      struct weft_err *err) WEFT_MUST;
 void weft__slice_fini(struct weft_slice *s);
-bool weft__slice_has(const struct weft_slice *s, const struct weft_item *i); /* the event is relevant */
 struct weft_slice_size {
     uint64_t threads, events, switches, preemptive;
 };
 /* The whole trace, and what of it is relevant. */
-int weft__slice_measure(struct weft_trace *t, const struct weft_slice *s, struct weft_slice_size *all, struct weft_slice_size *relevant,
+int weft__slice_measure(struct weft_trace *t, const struct weft_relevant *s, struct weft_slice_size *all, struct weft_slice_size *relevant,
                         struct weft_err *err) WEFT_MUST;
 
 #endif

@@ -261,6 +261,24 @@ void *weft__symbols_dwfl(struct weft_symbols *s); /* libdw's; NULL: none */
  * memory. */
 char *weft__symbols_variable(struct weft_symbols *s, uint64_t addr, size_t size);
 
+/* ---- relevant.c: what of a trace its failure depends on ---- */
+struct weft_relevant_range { /* positions: an access, or the operations of these ticks (site 0) */
+    uint32_t slot, zero;
+    uint64_t from, to; /* ticks; UINT64_MAX: to the thread's end */
+    uint64_t site;
+};
+struct weft_relevant {
+    uint64_t instructions, relevant; /* of the program, that were followed */
+    struct weft_relevant_range *ranges; /* by slot, site, tick */
+    size_t n;
+};
+int weft__relevant_write(const struct weft_relevant *r, const char *dir, struct weft_err *err) WEFT_MUST;
+/* 1: the trace has none. */
+int weft__relevant_read(const char *dir, struct weft_relevant *out, struct weft_err *err) WEFT_MUST;
+void weft__relevant_fini(struct weft_relevant *r);
+bool weft__relevant_counts(const struct weft_item *i);                               /* it is an event that may be relevant at all, */
+bool weft__relevant_has(const struct weft_relevant *r, const struct weft_item *i);   /* and is */
+
 /* ---- dump.c, vectors.c ---- */
 /* "read", "mutex-lock", "operation 77": buf is for those without a fixed name. */
 const char *weft__op_text(uint64_t op, char *buf, size_t n);
