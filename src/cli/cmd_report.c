@@ -150,11 +150,23 @@ static void blame(struct collecting *c) {
     free(list);
 }
 
+static void see_relevant(struct weft_report *r, const struct weft_item *i, size_t block) {
+    size_t had = r->relevant_cap;
+    if (block >= had) {
+        r->relevant_in = weft__grow(r->relevant_in, &r->relevant_cap, block + 1, sizeof *r->relevant_in);
+        memset(r->relevant_in + had, 0, (r->relevant_cap - had) * sizeof *r->relevant_in);
+    }
+    bool relevant = weft__relevant_has(&r->relevant, i);
+    r->relevant_of += weft__relevant_counts(i);
+    r->relevant_events += relevant;
+    r->relevant_in[block] += relevant;
+}
+
 /* Who ended the process, and how. */
 static void see_item(void *ctx, const struct weft_item *i, size_t block) {
     struct weft_report *r = ctx;
-    (void)block;
     weft__counts_add(&r->counts, i);
+    if (r->sliced) see_relevant(r, i, block);
     if (i->kind != WEFT_ITEM_CRASH || i->size < sizeof r->crash) return;
     if (r->crashed && r->t->has_end && i->op != r->t->end.code) return;
     r->crashed = true;
@@ -166,7 +178,8 @@ static int collect(struct weft_report *r, bool with_replay, struct weft_err *err
     struct collecting c = {.r = r, .run = {.t = t, .schedule = {.fd = -1}}};
     struct weft_strbuf status = {0};
     int e = weft__modules_read(t, err);
-    if (e == 0) e = weft__blocks_make(t, NULL, &r->blocks, see_item, r, err);
+    if (e == 0 && (e = weft__relevant_read(t->dir, &r->relevant, err)) == 0) r->sliced = true;
+    if (e >= 0) e = weft__blocks_make(t, NULL, &r->blocks, see_item, r, err);
     if (e < 0) return e;
     r->symbols = weft__symbols_new(t);
     if (t->has_end)

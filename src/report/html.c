@@ -2,7 +2,7 @@
 /* The report as one page (page.html), with all that it shows inside: the report as JSON, and the events of the sequence in bytes:
  *
  *   for each block: varint slot, varint events, varint 1 preempted, 2 over; then its events:
- *   varint kind (0 edge, else 1 + a name's number), varint ticks since the slot's last event,
+ *   varint 2 * kind (0 edge, else 1 + a name's number), and 1 more if the failure does not depend on it; varint ticks since the slot's last event,
  *   of an edge also: varint place, varint other slot, varint other tick, varint other place
  *
  * Names and places are lists of strings beside it; place 0 is none. Of a very large trace only the last EVENTS are there, and the page
@@ -114,7 +114,8 @@ static void put_event(void *ctx, const struct weft_item *i, size_t block) {
         w->begun = block + 1;
     }
     bool edge = weft__item_is_edge(i->kind), named = i->kind == WEFT_ITEM_INPUT || i->kind == WEFT_ITEM_CRASH || i->kind == WEFT_ITEM_SIGNAL;
-    put(&w->bytes, edge ? 0 : 1 + string_number(&w->names, (uint64_t)i->kind << 32 | (named ? (uint32_t)i->op : 0), weft__event_name(i, buf, sizeof buf)));
+    uint64_t kind = edge ? 0 : 1 + string_number(&w->names, (uint64_t)i->kind << 32 | (named ? (uint32_t)i->op : 0), weft__event_name(i, buf, sizeof buf));
+    put(&w->bytes, 2 * kind + (w->r->sliced && weft__relevant_counts(i) && !weft__relevant_has(&w->r->relevant, i)));
     put(&w->bytes, i->tick - w->ticks[i->slot]);
     w->ticks[i->slot] = i->tick;
     if (!edge) return;

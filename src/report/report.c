@@ -107,6 +107,8 @@ void weft__report_fini(struct weft_report *r) {
     stack_fini(&r->stack);
     for (size_t i = 0; i < WEFT_RACE_ACCESSES; i++) stack_fini(&r->seen[i].stack);
     weft__strbuf_fini(&r->notes);
+    weft__relevant_fini(&r->relevant);
+    free(r->relevant_in);
     free(r->simplified);
     free(r->removed);
 }

@@ -66,6 +66,12 @@ struct weft_report {
     char *variable;           /* "accounts[2].balance", "heap 0x..." */
     uint64_t accesses, looked_at; /* there were; in the list */
     struct weft_strbuf notes; /* lines */
+    /* what its failure depends on, if that is known */
+    bool sliced;
+    struct weft_relevant relevant;
+    uint64_t relevant_events, relevant_of; /* of those that may be */
+    uint64_t *relevant_in;    /* how many, by block */
+    size_t relevant_cap;
     /* of a trace that weft simplify made; NULL: it did not */
     char *simplified;         /* JSON */
     char *removed;            /* lines */
