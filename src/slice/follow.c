@@ -22,9 +22,11 @@ struct frame {
     weft_node node;        /* the call */
     struct weft_function *fn;
     size_t regions;        /* of the frames below */
+    weft_node *writer;     /* RUNTIME, SIGNAL: of registers, before it */
     uint64_t from;         /* RUNTIME: ticks before */
+    bool call;             /* SIGNAL: by a system call */
     bool thread;           /* RUNTIME: it is the start of the thread, or its end */
-    bool creates;          /* RUNTIME: it creates a thread */
+    enum weft_operation operation; /* RUNTIME */
 };
 struct region { /* what a branch decides, and where that is over */
     weft_node node;
@@ -67,6 +69,14 @@ static void push(struct weft_follow_thread *t, enum kind kind, uint64_t sp, weft
     t->frames[t->nframes++] = (struct frame){.kind = kind, .sp = sp, .node = node, .fn = fn, .regions = t->nregions};
 }
 
+/* What it calls back has registers of its own. */
+static void push_runtime(struct weft_following *f, struct weft_follow_thread *t, enum kind kind, uint64_t sp, weft_node node) {
+    push(t, kind, sp, node, NULL);
+    top(t)->writer = weft__alloc(sizeof t->writer);
+    memcpy(top(t)->writer, t->writer, sizeof t->writer);
+    begin_range(f, t);
+}
+
 struct weft_follow_thread *weft__follow_new(struct weft_following *f, uint32_t number, weft_node maker) {
     struct weft_follow_thread *t = weft__alloc(sizeof *t);
     t->number = number;
@@ -79,6 +89,7 @@ struct weft_follow_thread *weft__follow_new(struct weft_following *f, uint32_t n
 
 void weft__follow_free(struct weft_follow_thread *t) {
     if (!t) return;
+    for (size_t i = 0; i < t->nframes; i++) free(t->frames[i].writer);
     free(t->frames);
     free(t->regions);
     free(t);
@@ -103,16 +114,18 @@ static void enter_runtime(struct weft_following *f, struct weft_follow_thread *t
     weft__graph_dep(&f->graph, n, control(t));
     if (t->called) weft__graph_dep(&f->graph, n, t->call);
     for (unsigned i = 0; i < args && i < sizeof argument; i++) weft__graph_dep(&f->graph, n, t->writer[argument[i]]);
-    push(t, RUNTIME, r->r[WEFT_R_RSP], n, NULL);
-    top(t)->creates = f->creates(f->ctx, r->pc);
-    begin_range(f, t);
+    push_runtime(f, t, RUNTIME, r->r[WEFT_R_RSP], n);
+    top(t)->operation = f->operation(f->ctx, r->pc);
 }
 
-/* What a call leaves: its results; other registers that it need not preserve tell nothing. */
-static void leave_runtime(struct weft_follow_thread *t, weft_node n) {
-    for (unsigned i = 0; i < WEFT_R_COUNT; i++)
+/* What a call leaves: its results; other registers that it need not preserve tell nothing. A signal leaves all as it was, but for the
+ * result of a system call. */
+static void leave_runtime(struct weft_follow_thread *t, const struct frame *k) {
+    memcpy(t->writer, k->writer, sizeof t->writer);
+    for (unsigned i = 0; i < WEFT_R_COUNT && k->kind == RUNTIME; i++)
         if (i != WEFT_R_RBX && i != WEFT_R_RBP && (i < 12 || i > WEFT_R_R15)) t->writer[i] = 0;
-    t->writer[WEFT_R_RAX] = t->writer[WEFT_R_RDX] = t->writer[WEFT_R_VECTOR] = n;
+    if (k->kind == RUNTIME) t->writer[WEFT_R_RDX] = t->writer[WEFT_R_VECTOR] = k->node;
+    if (k->kind == RUNTIME || k->call) t->writer[WEFT_R_RAX] = k->node;
 }
 
 static void call_back(struct weft_following *f, struct weft_follow_thread *t, const struct weft_registers *r) {
@@ -137,8 +150,8 @@ static void leave(struct weft_following *f, struct weft_follow_thread *t, const 
         struct frame was = *k;
         t->nframes--;
         t->nregions = was.regions;
-        if (was.kind == RUNTIME) leave_runtime(t, was.node);
-        if (was.kind == SIGNAL) t->writer[WEFT_R_RAX] = was.node;
+        if (was.kind == RUNTIME || was.kind == SIGNAL) leave_runtime(t, &was);
+        free(was.writer);
         if (was.kind != CALLED_BACK) continue;
         k = top(t);
         weft_node result = t->writer[WEFT_R_RAX];
@@ -161,8 +174,15 @@ void weft__follow_signal(struct weft_following *f, struct weft_follow_thread *t,
     weft__graph_dep(&f->graph, n, control(t));
     for (unsigned i = 0; i < WEFT_R_COUNT; i++)
         if (uses >> i & 1) weft__graph_dep(&f->graph, n, t->writer[i]);
-    push(t, SIGNAL, r->r[WEFT_R_RSP], n, NULL);
-    begin_range(f, t);
+    push_runtime(f, t, SIGNAL, r->r[WEFT_R_RSP], n);
+    top(t)->call = call;
+}
+
+void weft__follow_handler(struct weft_following *f, struct weft_follow_thread *t, uint64_t sp) {
+    if (top(t)->kind == RUNTIME || top(t)->kind == SIGNAL) return; /* a call back as any other */
+    weft_node n = weft__graph_add(&f->graph, 0, 0);
+    weft__graph_dep(&f->graph, n, control(t));
+    push_runtime(f, t, SIGNAL, sp, n);
 }
 
 static struct weft_follow_object *object_at(struct weft_following *f, uint64_t object) {
@@ -194,7 +214,7 @@ void weft__follow_note(struct weft_following *f, struct weft_follow_thread *t, c
             f->locks[f->nlocks++] = (struct weft_follow_lock){a->addr, a->tick, t->number, a->what & WEFT_ACCESS_LOCK};
         }
         if (!n) return;
-        if (!top(t)->creates) weft__graph_dep(&f->graph, n, o->last); /* a new thread is at the place of one that has ended */
+        if (top(t)->operation != WEFT_OPERATION_CREATES) weft__graph_dep(&f->graph, n, o->last); /* a new thread is at the place of one that has ended */
         o->last = n;
     } else if (a->site) {
         f->places = weft__grow(f->places, &f->places_cap, (f->nplaces ? f->nplaces : 1) + 1, sizeof *f->places);
@@ -205,10 +225,12 @@ void weft__follow_note(struct weft_following *f, struct weft_follow_thread *t, c
         t->size = a->what & WEFT_ACC_SIZE;
     } else if (a->what & WEFT_ACCESS_FRESH) {
         weft__graph_forget(&f->graph, a->addr, a->what & WEFT_ACC_SIZE);
-    } else {
+    } else if (top(t)->operation != WEFT_OPERATION_TAKES) {
         bool write = a->what & WEFT_ACC_WRITE;
+        uint64_t size = a->what & WEFT_ACC_SIZE;
         weft_node n = weft__follow_at(t);
-        if (n) weft__graph_access(&f->graph, n, t->slot, a->addr, a->what & WEFT_ACC_SIZE, !write, write);
+        if (!write && (size == 1 || size == 4)) size = f->string(f->ctx, a->addr, (unsigned)size); /* of a string only the first character is noted */
+        if (n) weft__graph_access(&f->graph, n, t->slot, a->addr, size, !write, write);
     }
 }
 

@@ -127,6 +127,11 @@ enum weft_zone {
     WEFT_ZONE_RUNTIME,
     WEFT_ZONE_LOADER,
 };
+enum weft_operation {
+    WEFT_OPERATION_OTHER,
+    WEFT_OPERATION_CREATES, /* a thread */
+    WEFT_OPERATION_TAKES,   /* what the code behind it will access: that is followed by itself */
+};
 struct weft_follow_thread;
 struct weft_follow_range { /* operations of a call into the runtime */
     weft_node node;
@@ -149,7 +154,8 @@ struct weft_following {
     enum weft_zone (*zone)(void *ctx, uint64_t pc);
     bool (*ours)(void *ctx, const struct weft_follow_thread *t, uint64_t addr); /* memory that is not the program's */
     unsigned (*arguments)(void *ctx, uint64_t pc); /* how many the function of the runtime takes */
-    bool (*creates)(void *ctx, uint64_t pc);       /* the function of the runtime creates a thread */
+    enum weft_operation (*operation)(void *ctx, uint64_t pc); /* what it does */
+    uint64_t (*string)(void *ctx, uint64_t addr, unsigned width); /* bytes of the string there, if it is one; at least a character */
     uint64_t (*clock)(void *ctx, const struct weft_follow_thread *t);
     void *ctx;
     struct weft_follow_range *ranges;
@@ -171,6 +177,8 @@ uint32_t weft__follow_slot_of(const struct weft_follow_thread *t);
 void weft__follow_step(struct weft_following *f, struct weft_follow_thread *t, const struct weft_registers *r);
 /* A synchronous signal is about to be delivered: a system call (of the instruction before), or a fault. */
 void weft__follow_signal(struct weft_following *f, struct weft_follow_thread *t, const struct weft_registers *r, bool call);
+/* A handler is about to be called, for a signal that came between two instructions; sp: of these. */
+void weft__follow_handler(struct weft_following *f, struct weft_follow_thread *t, uint64_t sp);
 /* What the runtime notes. */
 void weft__follow_note(struct weft_following *f, struct weft_follow_thread *t, const struct weft_access *a);
 /* What the thread is doing in the runtime, or the instruction that failed; 0: nothing. */

@@ -157,10 +157,22 @@ static unsigned arguments_of(void *ctx, uint64_t pc) {
     return 6;
 }
 
-static bool creates(void *ctx, uint64_t pc) {
+static enum weft_operation operation_of(void *ctx, uint64_t pc) {
     const struct weft_stepping *s = ctx;
     const struct weft_name *n = weft__names_at(&s->names, pc);
-    return n && (strcmp(n->name, "pthread_create") == 0 || strcmp(n->name, "thrd_create") == 0);
+    if (n && (strcmp(n->name, "pthread_create") == 0 || strcmp(n->name, "thrd_create") == 0)) return WEFT_OPERATION_CREATES;
+    return n && strncmp(n->name, "__weft_take", 11) == 0 ? WEFT_OPERATION_TAKES : WEFT_OPERATION_OTHER;
+}
+
+#define STRING_MAX 65536u
+static uint64_t string_at(void *ctx, uint64_t addr, unsigned width) {
+    const struct weft_stepping *s = ctx;
+    uint64_t n = 0;
+    for (uint32_t c = 1; n < STRING_MAX && c; n += width) {
+        c = 0;
+        if (!get(s->own, addr + n, &c, width)) break;
+    }
+    return n > width ? n : width;
 }
 
 static bool read_tls(const struct weft_step *x, const struct weft_registers *r, struct weft_tls *out) {
@@ -353,6 +365,8 @@ static int step(struct weft_stepping *s, struct stepped *k, struct weft_err *err
         learn_slot(s, k, now);
         const struct breakpoint *b = breakpoint_at(x, now->pc);
         if (b && !k->signal) {
+            struct weft_tls tls;
+            if (b->insn.flow == WEFT_FLOW_NEXT && read_tls(x, now, &tls)) weft__follow_handler(&s->f, k->t, tls.saved[0]);
             if (!emulate(x, k->tid, b, now)) return weft__err(err, errno, "ptrace: %s", strerror(errno));
             continue;
         }
@@ -433,7 +447,7 @@ int weft__step_all(struct weft_stepping *s, struct weft_err *err) {
     char path[64];
     struct weft_step *x = s->own = weft__alloc(sizeof *x);
     x->mem = -1;
-    s->f = (struct weft_following){.code = {.read = read_code, .ctx = s}, .zone = zone_of, .ours = ours, .arguments = arguments_of, .creates = creates, .clock = clock_of, .ctx = s};
+    s->f = (struct weft_following){.code = {.read = read_code, .ctx = s}, .zone = zone_of, .ours = ours, .arguments = arguments_of, .operation = operation_of, .string = string_at, .clock = clock_of, .ctx = s};
     s->f.functions = (struct weft_functions){.code = &s->f.code, .bounds = bounds_of, .ends = ends, .ctx = s};
     int r = weft__names_read(&s->names, s->t, err);
     if (r == 0) r = attach(s, err);
