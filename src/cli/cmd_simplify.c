@@ -100,7 +100,7 @@ static int slice(const char *dir, struct weft_relevant *out, struct weft_err *er
     int r = weft__trace_open(dir, &run.t, err);
     if (r < 0) return r;
     r = weft__rerun_prepare(&run, err);
-    if (r == 0) r = weft__slice_make(run.t, &run.schedule, &run.launch, WEFT_SLICE_MOST, &s, err);
+    if (r == 0) r = weft__slice_make(run.t, &run.schedule, &run.launch, WEFT_SLICE_MOST, false, &s, err);
     if (r == 0) r = weft__relevant_write(&s.relevant, dir, err);
     if (r == 0) {
         *out = s.relevant;

@@ -78,23 +78,24 @@ static void print_json(const struct weft_slice *s, const struct weft_slice_size 
     printf("]\n}\n");
 }
 
-enum { O_JSON = 256, O_MOST };
+enum { O_JSON = 256, O_MOST, O_SINGLE };
 
 int weft__cmd_slice(int argc, char **argv) {
-    static const struct option options[] = {{"json", no_argument, NULL, O_JSON}, {"most", required_argument, NULL, O_MOST}, {0}};
+    static const struct option options[] = {{"json", no_argument, NULL, O_JSON}, {"most", required_argument, NULL, O_MOST}, {"single-step", no_argument, NULL, O_SINGLE}, {0}};
     struct weft_rerun run;
     struct weft_err err;
     struct weft_slice s = {0};
     struct weft_slice_size all, relevant;
     struct lines lines = {0};
     uint64_t most = WEFT_SLICE_MOST;
-    bool json = false;
+    bool json = false, single = false;
     int status;
     if (weft__asks_help(argc, argv)) return 0;
     opterr = 0;
     for (int o; (o = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
         switch (o) {
         case O_JSON: json = true; break;
+        case O_SINGLE: single = true; break;
         case O_MOST:
             if (!(most = weft__number_of(optarg, UINT32_MAX))) return weft__usage("slice", "--most wants a number of instructions, not '%s'", optarg);
             break;
@@ -105,7 +106,7 @@ int weft__cmd_slice(int argc, char **argv) {
     if (argc - optind > 1) return weft__usage("slice", "one trace at a time");
     if (!weft__rerun_open(argv[optind], &run, &status)) goto out;
     status = WEFT_FAILED;
-    if (weft__slice_make(run.t, &run.schedule, &run.launch, most, &s, &err) < 0 || weft__slice_measure(run.t, &s.relevant, &all, &relevant, &err) < 0) {
+    if (weft__slice_make(run.t, &run.schedule, &run.launch, most, single, &s, &err) < 0 || weft__slice_measure(run.t, &s.relevant, &all, &relevant, &err) < 0) {
         weft__fail(&err);
         goto out;
     }

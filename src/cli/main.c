@@ -54,8 +54,9 @@ static const struct {
      "  --no-slice         do not look for what the failure depends on: it takes a while for long runs\n"},
     {"slice",
      "\n"
-     "  --json      one JSON object; weft-slice(1) tells its fields\n"
-     "  --most N    follow N instructions at most: 20 million otherwise\n"},
+     "  --json          one JSON object; weft-slice(1) tells its fields\n"
+     "  --most N        follow N instructions at most: 20 million otherwise\n"
+     "  --single-step   stop at every instruction: slower, and the same result\n"},
     {"debug",
      "\n"
      "  --at-failure   run to where the recorded run failed, and stop there\n"

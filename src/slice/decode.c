@@ -94,6 +94,23 @@ static void set_flow(const ZydisDecodedInstruction *i, const ZydisDecodedOperand
                        o[1].mem.disp.value == 6;
 }
 
+static void set_stack(const ZydisDecodedInstruction *i, const ZydisDecodedOperand *o, struct weft_insn *out) {
+    for (unsigned k = 0; k < i->operand_count; k++)
+        if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER && number_of(o[k].reg.value) == WEFT_R_RSP && (o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+            out->moves_stack = true;
+    if (!out->moves_stack) return;
+    bool by = i->operand_count_visible == 2 && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[0].reg.value == ZYDIS_REGISTER_RSP &&
+              o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    switch (i->mnemonic) {
+    case ZYDIS_MNEMONIC_PUSH: out->stack_by = -(int32_t)(i->operand_width / 8); break;
+    case ZYDIS_MNEMONIC_POP: out->stack_by = o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[0].reg.value == ZYDIS_REGISTER_RSP ? 0 : i->operand_width / 8; break;
+    case ZYDIS_MNEMONIC_SUB: out->stack_by = by ? -(int32_t)o[1].imm.value.s : 0; break;
+    case ZYDIS_MNEMONIC_ADD: out->stack_by = by ? (int32_t)o[1].imm.value.s : 0; break;
+    case ZYDIS_MNEMONIC_CALL: out->stack_by = -8; break;
+    default: break;
+    }
+}
+
 bool weft__insn_decode(const uint8_t *bytes, size_t n, uint64_t pc, struct weft_insn *out) {
     static ZydisDecoder decoder;
     static bool ready;
@@ -102,9 +119,10 @@ bool weft__insn_decode(const uint8_t *bytes, size_t n, uint64_t pc, struct weft_
     if (!ready) ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     ready = true;
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, n, &i, o))) return false;
-    *out = (struct weft_insn){.pc = pc, .length = i.length};
+    *out = (struct weft_insn){.pc = pc, .length = i.length, .first = bytes[0]};
     out->repeats = i.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
     set_flow(&i, o, out);
+    set_stack(&i, o, out);
     for (unsigned k = 0; k < i.operand_count; k++) {
         if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER) add_register(&i, &o[k], out);
         if (o[k].type == ZYDIS_OPERAND_TYPE_MEMORY) add_memory(&i, &o[k], out);

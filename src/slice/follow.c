@@ -234,6 +234,11 @@ void weft__follow_note(struct weft_following *f, struct weft_follow_thread *t, c
     }
 }
 
+bool weft__follow_outside(const struct weft_follow_thread *t) {
+    enum kind k = t->frames[t->nframes - 1].kind;
+    return k == CALL || k == CALLED_BACK;
+}
+
 weft_node weft__follow_at(const struct weft_follow_thread *t) {
     for (size_t i = t->nframes; i-- > 0;)
         if (t->frames[i].kind == RUNTIME || t->frames[i].kind == SIGNAL) return t->frames[i].node;
@@ -294,22 +299,22 @@ static void execute(struct weft_following *f, struct weft_follow_thread *t, cons
     t->regions[t->nregions++] = (struct region){n, join};
 }
 
-void weft__follow_step(struct weft_following *f, struct weft_follow_thread *t, const struct weft_registers *r) {
+bool weft__follow_step(struct weft_following *f, struct weft_follow_thread *t, const struct weft_registers *r) {
     leave(f, t, r);
     enum weft_zone zone = f->zone(f->ctx, r->pc);
     struct frame *k = top(t);
     if (k->kind == RUNTIME || k->kind == SIGNAL) {
-        if (zone != WEFT_ZONE_PROGRAM || r->r[WEFT_R_RSP] >= k->sp) return;
+        if (zone != WEFT_ZONE_PROGRAM || r->r[WEFT_R_RSP] >= k->sp) return false;
         call_back(f, t, r);
     } else if (zone == WEFT_ZONE_RUNTIME) {
         enter_runtime(f, t, r);
         t->called = false;
         t->jumped = 0;
-        return;
+        return true;
     } else if (zone == WEFT_ZONE_LOADER) {
         t->called = false;
         t->writer[WEFT_R_RAX] = 0; /* where something is */
-        return;
+        return false;
     } else if (t->called)
         push(t, CALL, r->r[WEFT_R_RSP], t->call, weft__function_at(&f->functions, r->pc));
     k = top(t);
@@ -319,6 +324,7 @@ void weft__follow_step(struct weft_following *f, struct weft_follow_thread *t, c
     if (!weft__function_has(&f->functions, k->fn, r->pc)) k->fn = weft__function_at(&f->functions, r->pc); /* a call in place of a return */
     while (t->nregions > k->regions && t->regions[t->nregions - 1].join == r->pc) t->nregions--;
     execute(f, t, r);
+    return false;
 }
 
 void weft__following_fini(struct weft_following *f) {

@@ -214,9 +214,9 @@ static int take(struct slicing *x, struct weft_slice *out, struct weft_err *err)
     return weft__err(err, EPROTO, "%s: what is relevant could not be written down", x->s.t->dir);
 }
 
-int weft__slice_make(struct weft_trace *t, struct weft_schedule *schedule, struct weft_launch *launch, uint64_t most, struct weft_slice *out,
+int weft__slice_make(struct weft_trace *t, struct weft_schedule *schedule, struct weft_launch *launch, uint64_t most, bool single, struct weft_slice *out,
                      struct weft_err *err) {
-    struct slicing x = {.s = {.t = t, .schedule = schedule, .most = most}, .fd = -1};
+    struct slicing x = {.s = {.t = t, .schedule = schedule, .most = most, .single = single}, .fd = -1};
     struct weft_accesses *list = NULL;
     uint64_t begun = now_us();
     int status, debugger;

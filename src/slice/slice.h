@@ -36,6 +36,9 @@ struct weft_insn {
     uint64_t pc, target;
     uint64_t uses, defs;    /* registers, as bits. Without the stack pointer: everything would depend on all calls before it */
     uint8_t length, flow, nmemory;
+    uint8_t first;          /* byte */
+    bool moves_stack;       /* the stack pointer: */
+    int32_t stack_by;       /* by so much; 0: not known */
     bool repeats;           /* of a string, rcx times */
     bool through_memory;    /* an indirect jump or call through a word at a fixed address: an entry of the procedure linkage table, or to the runtime */
     bool sets_return;       /* lea rax, [rip + 6]: before a jump to the runtime, which comes back behind it */
@@ -173,14 +176,16 @@ void weft__follow_free(struct weft_follow_thread *t);
 void weft__follow_slot(struct weft_follow_thread *t, uint32_t slot);
 uint32_t weft__follow_number(const struct weft_follow_thread *t);
 uint32_t weft__follow_slot_of(const struct weft_follow_thread *t);
-/* The thread is about to execute the instruction at r->pc, or stands there after the runtime did something. */
-void weft__follow_step(struct weft_following *f, struct weft_follow_thread *t, const struct weft_registers *r);
+/* The thread is about to execute the instruction at r->pc, or stands there after the runtime did something. True: it has just called
+ * a function of the runtime's, and the way back is on the stack. */
+bool weft__follow_step(struct weft_following *f, struct weft_follow_thread *t, const struct weft_registers *r);
 /* A synchronous signal is about to be delivered: a system call (of the instruction before), or a fault. */
 void weft__follow_signal(struct weft_following *f, struct weft_follow_thread *t, const struct weft_registers *r, bool call);
 /* A handler is about to be called, for a signal that came between two instructions; sp: of these. */
 void weft__follow_handler(struct weft_following *f, struct weft_follow_thread *t, uint64_t sp);
 /* What the runtime notes. */
 void weft__follow_note(struct weft_following *f, struct weft_follow_thread *t, const struct weft_access *a);
+bool weft__follow_outside(const struct weft_follow_thread *t); /* it is in no call into the runtime */
 /* What the thread is doing in the runtime, or the instruction that failed; 0: nothing. */
 weft_node weft__follow_at(const struct weft_follow_thread *t);
 /* It waits for the object. */
@@ -188,6 +193,17 @@ void weft__follow_wait(struct weft_following *f, struct weft_follow_thread *t, u
 /* The ticks of operations that are still going on. */
 void weft__follow_end(struct weft_following *f, struct weft_follow_thread *t);
 void weft__following_fini(struct weft_following *f);
+
+/* ---- block.c: what can be run at once ---- */
+#define WEFT_RUN_MAX 64u
+struct weft_run_ahead {
+    size_t n; /* instructions that are known to be executed one after the other, unless one of them fails */
+    struct weft_registers r[WEFT_RUN_MAX]; /* before each of them, as far as its addresses are made of them */
+    uint64_t stop[2]; /* it comes to one of these */
+    size_t nstops;
+};
+/* From where the thread stands; may: an instruction may be run, or stopped at, there. How many; 0: it has to be stepped. */
+size_t weft__run_plan(struct weft_code *c, const struct weft_registers *r, bool (*may)(void *ctx, uint64_t pc), void *ctx, struct weft_run_ahead *out);
 
 /* ---- step.c: the program under ptrace ---- */
 #define WEFT_SLICE_WAITS 256u
@@ -202,6 +218,7 @@ struct weft_stepping {
     struct weft_accesses *list;
     struct weft_slice_shared *shared;
     uint64_t most; /* instructions */
+    bool single;   /* every instruction is stepped: to check what is run at once */
     /* what came out */
     struct weft_following f;
     struct weft_follow_thread **threads; /* all that there were */
@@ -224,8 +241,8 @@ struct weft_slice {
     size_t npcs;
 };
 #define WEFT_SLICE_MOST 20000000ull /* instructions that are followed at most, unless the user says otherwise */
-/* The launch is ready to replay the trace. */
-int weft__slice_make(struct weft_trace *t, struct weft_schedule *schedule, struct weft_launch *launch, uint64_t most, struct weft_slice *out,
+/* The launch is ready to replay the trace. single: as weft_stepping's. */
+int weft__slice_make(struct weft_trace *t, struct weft_schedule *schedule, struct weft_launch *launch, uint64_t most, bool single, struct weft_slice *out,
                      struct weft_err *err) WEFT_MUST;
 void weft__slice_fini(struct weft_slice *s);
 struct weft_slice_size {

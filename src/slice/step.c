@@ -5,7 +5,9 @@
  *
  * Where a thread comes to the runtime's own stack (the cold entries, and weft__switch, through which all operations go) it runs by itself,
  * and is stepped again from where it leaves it: there are breakpoints at the ends of these entries, which are jumps and returns; they are
- * never executed, but done by us, so that they never have to be taken out. What the runtime does for the program meanwhile it notes in the
+ * never executed, but done by us, so that they never have to be taken out. A function of the runtime's that works on the program's stack
+ * (malloc, printf) runs by itself as well, if it comes back for sure; a debug register holds the place, since in the program's text other
+ * threads would meet a breakpoint. What the runtime does for the program meanwhile it notes in the
  * list of accesses (struct weft_accesses), as for a report: each before it is done, so what others can have seen of it is there when they
  * go on. So is what every check is about. */
 #include "slice/slice.h"
@@ -36,6 +38,7 @@ struct stepped {
     enum state state;
     int signal; /* to be delivered */
     bool inside; /* RUNNING: in the runtime, until a breakpoint */
+    uint64_t until; /* RUNNING: it has called a function of the runtime's, and comes back here; 0: no */
     struct weft_follow_thread *t;
     struct stepped *next;
 };
@@ -317,6 +320,24 @@ static int drain(struct weft_stepping *s, struct weft_err *err) {
 
 /* ---- stepping ---- */
 
+/* A breakpoint of the thread's own; 0: none. False: there are no debug registers here. */
+static bool set_debug(pid_t tid, uint64_t at) {
+    if (ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, u_debugreg[7]), 0) < 0) return false;
+    if (!at) return true;
+    return ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, u_debugreg[0]), at) == 0 &&
+           ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, u_debugreg[7]), 1) == 0;
+}
+
+/* The function of the runtime's at pc comes back to where it was called, and calls nothing of the program's. */
+static bool comes_back(const struct weft_stepping *s, uint64_t pc) {
+    static const char *const not[] = {"pthread_once", "call_once", "exit", "_exit", "_Exit", "quick_exit", "pthread_exit", "thrd_exit", "abort", "raise",
+                                      "longjmp", "siglongjmp", "_longjmp", "__longjmp_chk", "fork", "vfork", "weft__thread_tramp", "weft__cancel_exit"};
+    const struct weft_name *n = weft__names_at(&s->names, pc);
+    for (size_t i = 0; n && i < sizeof not / sizeof *not; i++)
+        if (strcmp(n->name, not[i]) == 0) return false;
+    return n && n->from == pc;
+}
+
 /* Does what is at the breakpoint. */
 static bool emulate(const struct weft_step *x, pid_t tid, const struct breakpoint *b, const struct weft_registers *r) {
     uint64_t sp = r->r[WEFT_R_RSP], to;
@@ -351,6 +372,55 @@ static void signalled(struct weft_stepping *s, struct stepped *k, int sig) {
     weft__follow_signal(&s->f, k->t, &r, sig == SIGSYS);
 }
 
+/* Code that only a thread that is stepped executes. */
+static bool may_run(void *ctx, uint64_t pc) {
+    enum weft_zone zone = zone_of(ctx, pc);
+    return (zone == WEFT_ZONE_PROGRAM || zone == WEFT_ZONE_FOREIGN) && module_of(((struct weft_stepping *)ctx)->t, pc);
+}
+
+static bool put_stops(const struct weft_step *x, struct weft_code *c, const struct weft_run_ahead *a, bool in) {
+    static const uint8_t int3 = 0xcc;
+    for (size_t i = 0; i < a->nstops; i++) {
+        uint32_t k = weft__code_at(c, a->stop[i]);
+        if (!k || !put(x, a->stop[i], in ? &int3 : &c->list[k].first, 1)) return false;
+    }
+    return true;
+}
+
+/* Runs what can be run at once; the first instruction is followed already. 1: it did; 0: it has to be stepped. */
+static int run_ahead(struct weft_stepping *s, struct stepped *k, struct weft_err *err) {
+    struct weft_step *x = s->own;
+    struct weft_run_ahead a;
+    struct weft_registers end;
+    int r, status;
+    if (!weft__follow_outside(k->t) || weft__run_plan(&s->f.code, &x->registers, may_run, s, &a) < 2) return 0;
+    for (size_t i = 0; i < a.nstops; i++)
+        if (!weft__code_at(&s->f.code, a.stop[i])) return 0;
+    if (!put_stops(x, &s->f.code, &a, true)) return weft__err(err, errno, "a breakpoint cannot be set: %s", strerror(errno));
+    if (ptrace(PTRACE_CONT, k->tid, 0, 0) < 0) { /* it was killed */
+        k->state = RUNNING;
+        return 1;
+    }
+    do r = waitpid(k->tid, &status, __WALL);
+    while (r < 0 && errno == EINTR);
+    if (r < 0 || !WIFSTOPPED(status) || !get_registers(k->tid, &end)) {
+        if (r < 0 || !WIFSTOPPED(status)) gone(x, k->tid);
+        return 1;
+    }
+    if (!put_stops(x, &s->f.code, &a, false)) return weft__err(err, errno, "a breakpoint cannot be taken out: %s", strerror(errno));
+    bool whole = WSTOPSIG(status) == SIGTRAP && (end.pc - 1 == a.stop[0] || (a.nstops > 1 && end.pc - 1 == a.stop[1]));
+    if (whole && !set_pc_sp(k->tid, end.pc - 1, end.r[WEFT_R_RSP])) return weft__err(err, errno, "ptrace: %s", strerror(errno));
+    size_t done = a.n; /* all, or up to the one that failed */
+    for (size_t i = 0; i < a.n && !whole; i++)
+        if (a.r[i].pc == end.pc) done = i;
+    for (size_t i = 1; i < done; i++) {
+        weft__follow_step(&s->f, k->t, &a.r[i]);
+        s->steps++;
+    }
+    if (!whole) signalled(s, k, WSTOPSIG(status));
+    return 1;
+}
+
 /* One thread, until it runs by itself. */
 static int step(struct weft_stepping *s, struct stepped *k, struct weft_err *err) {
     struct weft_step *x = s->own;
@@ -378,12 +448,24 @@ static int step(struct weft_stepping *s, struct stepped *k, struct weft_err *err
         }
         bool call = false;
         if (!k->signal) {
-            weft__follow_step(&s->f, k->t, now);
+            uint64_t back;
+            if (weft__follow_step(&s->f, k->t, now) && comes_back(s, now->pc) && get(x, now->r[WEFT_R_RSP], &back, 8) && set_debug(k->tid, back)) {
+                k->state = RUNNING;
+                k->inside = true;
+                k->until = back;
+                ptrace(PTRACE_CONT, k->tid, 0, 0);
+                return 0;
+            }
             uint32_t i = weft__code_at(&s->f.code, now->pc);
             call = i && s->f.code.list[i].flow == WEFT_FLOW_SYSCALL;
         }
         if (++s->steps > s->most * 4 || s->f.graph.n > s->most) return too_long(s, err);
         int sig = k->signal;
+        if (!sig && !call && !s->single) {
+            if ((r = run_ahead(s, k, err)) < 0) return r;
+            if (!x->current) return 0; /* it has ended */
+            if (r > 0) continue;
+        }
         k->signal = 0;
         if (ptrace(PTRACE_SINGLESTEP, k->tid, 0, sig) < 0 || call || sig) { /* may wait in the kernel, or have been killed */
             k->state = RUNNING;
@@ -430,7 +512,16 @@ static int stopped(struct weft_stepping *s, pid_t tid, int status, struct weft_e
         signalled(s, k, sig);
         return 0;
     }
-    if (k->inside && breakpoint_at(x, r.pc - 1)) set_pc_sp(tid, r.pc - 1, r.r[WEFT_R_RSP]);
+    const struct breakpoint *b = k->inside && r.pc != k->until ? breakpoint_at(x, r.pc - 1) : NULL;
+    if (b && k->until && b->insn.flow == WEFT_FLOW_RETURN) { /* an operation on its way */
+        if (!emulate(x, tid, b, &r)) return weft__err(err, errno, "ptrace: %s", strerror(errno));
+        k->state = RUNNING;
+        ptrace(PTRACE_CONT, tid, 0, 0);
+        return 0;
+    }
+    if (b) set_pc_sp(tid, b->at, r.r[WEFT_R_RSP]);
+    if (k->until) set_debug(tid, 0);
+    k->until = 0;
     k->inside = false;
     return 0;
 }
