@@ -19,6 +19,7 @@
 #define BUDGET_US 600000000ull
 #define SHOW_US 200000
 #define ACCESSES (1ull << 24) /* the last ones of the trace that are looked at */
+#define SLICE_MOST 5000000ull /* instructions: a minute or two */
 
 struct simplify {
     struct weft_trial trial; /* first: the pool's context is this too */
@@ -100,7 +101,7 @@ static int slice(const char *dir, struct weft_relevant *out, struct weft_err *er
     int r = weft__trace_open(dir, &run.t, err);
     if (r < 0) return r;
     r = weft__rerun_prepare(&run, err);
-    if (r == 0) r = weft__slice_make(run.t, &run.schedule, &run.launch, WEFT_SLICE_MOST, false, &s, err);
+    if (r == 0) r = weft__slice_make(run.t, &run.schedule, &run.launch, SLICE_MOST, false, &s, err);
     if (r == 0) r = weft__relevant_write(&s.relevant, dir, err);
     if (r == 0) {
         *out = s.relevant;
@@ -115,7 +116,8 @@ static int slice(const char *dir, struct weft_relevant *out, struct weft_err *er
 static int relevant_of(struct simplify *x, const struct weft_state *s, struct weft_relevant *out) {
     struct weft_err err;
     if (weft__relevant_read(s->dir, out, &err) == 0) return 0;
-    int r = x->no_slice ? 1 : slice(s->dir, out, &err);
+    if (x->no_slice) return 1;
+    int r = s->size.ticks > SLICE_MOST ? weft__err(&err, EFBIG, "it is too long") : slice(s->dir, out, &err);
     if (r >= 0) return r;
     if (!x->said) {
         wipe(x);

@@ -46,6 +46,7 @@ struct weft_step {
     int mem;
     const struct weft_module *runtime, *loader;
     uint64_t entry[COLD + 1]; /* the last: weft__switch */
+    uint64_t retire;          /* a long way of the runtime's own, when a thread ends */
     struct breakpoint *bps;
     size_t nbps, bps_cap;
     int64_t tls;    /* from the fs base */
@@ -231,6 +232,8 @@ static int find_runtime(struct weft_stepping *s, struct weft_err *err) {
         x->entry[i] = n->from;
         r = find_ends(s, n, cancel->from, err);
     }
+    const struct weft_name *retire = weft__names_find(&s->names, "weft__heap_retire", from, to);
+    x->retire = retire ? retire->from : 0;
     uint8_t bytes[16];
     struct weft_insn push;
     if (r == 0 && (!read_code(s, handler->from, bytes) || bytes[0] != 0x53 || !weft__insn_decode(bytes, 16, handler->from, &push)))
@@ -449,7 +452,8 @@ static int step(struct weft_stepping *s, struct stepped *k, struct weft_err *err
         bool call = false;
         if (!k->signal) {
             uint64_t back;
-            if (weft__follow_step(&s->f, k->t, now) && comes_back(s, now->pc) && get(x, now->r[WEFT_R_RSP], &back, 8) && set_debug(k->tid, back)) {
+            bool entered = weft__follow_step(&s->f, k->t, now);
+            if ((entered ? comes_back(s, now->pc) : now->pc == x->retire) && get(x, now->r[WEFT_R_RSP], &back, 8) && set_debug(k->tid, back)) {
                 k->state = RUNNING;
                 k->inside = true;
                 k->until = back;

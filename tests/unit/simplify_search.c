@@ -29,6 +29,7 @@ struct world {
     } passes[NEEDS], turns[NEEDS];
     size_t npasses, nturns;
     uint32_t lockstep[2]; /* iterations of these two must be as many; 0: no such threads */
+    uint64_t together;    /* all turns to this tick are there, or none of them; 0: no such turns */
 };
 
 static void count(struct weft_state *s) {
@@ -56,6 +57,10 @@ static enum weft_verdict judge(const struct world *w, const struct weft_candidat
             if (p->tick == w->passes[i].tick && p->skip) return WEFT_PASSES;
         }
     if (w->lockstep[0] && passes_of(&c->tree.list[w->lockstep[0]]) != passes_of(&c->tree.list[w->lockstep[1]])) return WEFT_UNRESOLVED;
+    size_t of = 0, there = 0;
+    for (size_t i = 0; i < c->tree.n && w->together; i++) of += !c->tree.list[i].removed && i > 0;
+    for (size_t i = 0; i < c->nturns && w->together; i++) there += c->turns[i].tick == w->together && c->turns[i].thread > 0;
+    if (there && there != of) return WEFT_PASSES;
     for (size_t i = 0; i < c->nturns && got < w->nturns; i++) got += c->turns[i].thread == w->turns[got].thread && c->turns[i].tick == w->turns[got].tick;
     return got == w->nturns ? WEFT_FAILS : WEFT_PASSES;
 }
@@ -193,6 +198,37 @@ static struct outcome search(const struct world *w, uint32_t n, size_t passes, u
     }
     assert_int_not_equal(access(folder, F_OK), 0);
     return o;
+}
+
+/* What happens in the turns that are there together does not matter. */
+static int relevant(void *ctx, const struct weft_state *s, bool *turns, struct weft_err *err) {
+    (void)ctx, (void)err;
+    for (size_t i = 0; i < s->nturns; i++) turns[i] = s->turns[i].tick != 30;
+    return 0;
+}
+static int not_known(void *ctx, const struct weft_state *s, bool *turns, struct weft_err *err) {
+    (void)ctx, (void)s, (void)turns, (void)err;
+    return 1;
+}
+
+static void without_what_is_irrelevant(void **state) {
+    (void)state;
+    struct weft_err err;
+    uint64_t switches[3];
+    for (int i = 0; i < 3; i++) {
+        struct world w = {.threads = {1, 2, 3, 4, 5, 6}, .nthreads = 6, .turns = {{1, 20}, {1, 40}}, .nturns = 2, .together = 30};
+        struct weft_pool p = {.one = one, .open = open_one, .ctx = &w, .work = folder, .jobs = 1};
+        struct weft_search s = {.judge = &p.judge, .now = program(3, 4), .repeats = all_loops, .clock = weft__now_us};
+        s.relevant = i == 1 ? relevant : i == 2 ? not_known : NULL;
+        assert_int_equal(weft__pool_open(&p, 1, &err), 0);
+        assert_int_equal(weft__search(&s, &err), 0);
+        switches[i] = s.now->size.switches;
+        assert_int_equal(s.effort[WEFT_BY_SLICE].answers.failed, i == 1);
+        weft__state_free(s.now);
+        weft__pool_close(&p, true);
+    }
+    assert_true(switches[1] < switches[0]);
+    assert_int_equal(switches[2], switches[0]);
 }
 
 static const struct world simple = {.threads = {3, 5},
@@ -400,6 +436,7 @@ static void turns(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(turns),           cmocka_unit_test(finds_the_least),     cmocka_unit_test(keeps_ancestors),
                                        cmocka_unit_test(side_by_side), cmocka_unit_test(nothing_can_go),  cmocka_unit_test(lockstep),            cmocka_unit_test(same_with_more_jobs),
+                                       cmocka_unit_test(without_what_is_irrelevant),
                                        cmocka_unit_test(same_after_a_stop), cmocka_unit_test(another_search),    cmocka_unit_test(errors)};
     snprintf(folder, sizeof folder, "/tmp/weft-simplify-%d", (int)getpid());
     return cmocka_run_group_tests(tests, NULL, NULL);
