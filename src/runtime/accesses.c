@@ -34,8 +34,11 @@ void weft__access_note(struct weft_thread *t, uint64_t addr, uint32_t what, uint
 }
 
 void weft__access_range(struct weft_thread *t, const void *p, size_t n, int write) {
-    uint32_t size = n < WEFT_ACC_SIZE ? (uint32_t)n : WEFT_ACC_SIZE;
-    if (p && n) weft__access_note(t, (uint64_t)(uintptr_t)p, size | (write ? WEFT_ACC_WRITE : 0), 0);
+    uint64_t at = (uint64_t)(uintptr_t)p;
+    for (size_t k; p && n; at += k, n -= k) {
+        k = n < WEFT_ACC_SIZE ? n : WEFT_ACC_SIZE - 63u; /* whole lines */
+        weft__access_note(t, at, (uint32_t)k | (write ? WEFT_ACC_WRITE : 0), 0);
+    }
 }
 
 void weft__access_end(void) {
