@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How far weft simplify cuts down failing runs of the programs of this folder: LEAN's tables 2 to 4. Each program is recorded
+"""How far weft simplify cuts down failing runs of the programs of this folder: LEAN's tables 2 to 5. Each program is recorded
 until it fails (with --chaos), simplified, and the result replayed; each replay must be identical and end as the first run did, or the
 last status is 1. The tables go to stdout and to BUILD/bugs/simplify.md.
 
@@ -53,6 +53,15 @@ def replay(trace, end, times):
     return "" if run.ended(p.returncode) == end else "%s: ended with %s, not with %s" % (trace, run.ended(p.returncode), end)
 
 
+def dependences(trace):
+    """What of the trace its failure depends on (ER), as weft slice tells; or why that is not known."""
+    try:
+        p = weft(["slice", "--json", trace], 900)
+    except subprocess.TimeoutExpired:
+        return "too slow"
+    return json.loads(p.stdout) if p.returncode == 0 else p.stderr.decode(errors="replace").strip().rsplit(": ", 1)[-1][:60]
+
+
 class Row:
     def __init__(self, bug):
         self.bug = bug
@@ -76,6 +85,7 @@ class Row:
         with open(os.path.join(out, "simplified"), encoding="utf-8") as f:
             self.said = json.load(f)
         self.times = replay_time(trace), replay_time(out)
+        self.er = dependences(trace)
         self.problem = replay(out, end, options.replays)
 
     def above(self):
@@ -120,6 +130,24 @@ def tables(rows):
     return "\n".join(lines + ["", "Candidates are steps: failed/passed/unresolved.", ""])
 
 
+def er_table(rows):
+    """Table 5: what dependences alone remove of the recorded run, what weft simplify removes, and what of its result is relevant."""
+    lines = ["", "| bug | ER events | ER threads | ER switches | instructions | s | weft simplify: events | of these relevant | s |", "|" + " --- |" * 9]
+    for r in rows:
+        if not r.said:
+            continue
+        cells = [r.bug.name]
+        if isinstance(r.er, str):
+            cells += [r.er, "", "", "", ""]
+        else:
+            a, b = r.er["all"], r.er["relevant"]
+            cells += [less(a[x], b[x]) for x in ("events", "threads", "switches", "instructions")] + ["%.1f" % r.er["seconds"]]
+        x = r.said["relevant"]
+        cells += [less(r.said["before"]["events"], r.said["after"]["events"]), "%d of %d" % (x["events"], x["of_events"]) if x else "not known"]
+        lines.append("| " + " | ".join(cells + ["%.1f" % r.said["techniques"]["slice"]["seconds"]]) + " |")
+    return "\n".join(lines + [""])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="BUG", help="all, without")
@@ -145,7 +173,7 @@ def main():
         rows.append(row)
         wrong += bool(row.problem)
         say("%s: %s%s" % (bug.name, json.dumps(row.said["after"]) + " above: " + ", ".join(row.above()) if row.said else "", row.problem))
-    result = tables(rows)
+    result = tables(rows) + er_table(rows)
     print(result, end="")
     with open(os.path.join(WORK, "simplify.md"), "w", encoding="utf-8") as f:
         f.write(result)
