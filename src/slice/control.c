@@ -5,7 +5,8 @@
  *
  * Ways that do not come back (abort, an assertion that failed) decide nothing about the rest: a branch to one of them joins where its
  * other way goes on. A call that does not come back is known by its name, or by what is behind it: the end of the function, or a place
- * from which only the runtime is reached, which no call goes on to. Only of a function that has no other end (main, which calls exit; a thread's routine that never returns) these are its ends.
+ * from which only the runtime is reached, which no call goes on to. Only of main, whose return is a call of exit, and where there
+ * is no other end (a thread's routine that never returns) these are its ends.
  *
  * A jump to the runtime, with the way back in rax, goes on behind it. Jumps to other functions are the end of this one. */
 #include "slice/slice.h"
@@ -221,10 +222,18 @@ static void make(struct weft_functions *f, struct weft_function *fn) {
     fn->made = true;
     if (fn->room) memset(fn->table, 0, fn->room * sizeof *fn->table);
     discover(f, fn);
-    for (enum ends e = RETURNS; e < ENDS && (fn->n < 2 || !fn->nodes[1].order); e++) {
+    /* What does not come to an end by the first ones leads only to what does not: so it may be asked about others by itself. */
+    uint32_t *join = weft__alloc(fn->n * sizeof *join);
+    for (size_t k = 0; k < fn->n; k++) join[k] = NONE;
+    for (enum ends e = f->is_main(f->ctx, fn->entry) ? EXITS : RETURNS; e < ENDS; e++) {
         edges(f, fn, e);
         joins(fn);
+        for (size_t k = 0; k < fn->n; k++) {
+            if (join[k] == NONE) join[k] = fn->nodes[k].join;
+            fn->nodes[k].join = join[k];
+        }
     }
+    free(join);
 }
 
 struct weft_function *weft__function_at(struct weft_functions *f, uint64_t entry) {

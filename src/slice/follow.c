@@ -42,6 +42,7 @@ struct weft_follow_thread {
     uint64_t jumped; /* the last instruction, if it was an indirect jump */
     bool called;     /* the last instruction was a call */
     weft_node call;
+    weft_node last;  /* instruction */
     /* the last check */
     uint32_t place;
     uint64_t addr;
@@ -136,18 +137,27 @@ static void call_back(struct weft_following *f, struct weft_follow_thread *t, co
     for (unsigned i = 0; i < sizeof argument; i++) t->writer[argument[i]] = n;
 }
 
-/* Frames that the thread has left. */
+/* Where a branch decides; a loop decides again and again about the same. */
+static void decide(struct weft_follow_thread *t, weft_node n, uint64_t join) {
+    if (t->nregions > top(t)->regions && t->regions[t->nregions - 1].join == join) t->nregions--;
+    t->regions = weft__grow(t->regions, &t->regions_cap, t->nregions + 1, sizeof *t->regions);
+    t->regions[t->nregions++] = (struct region){n, join};
+}
+
+/* Frames that the thread has left. If not by a return (an exception, longjmp), all that comes in the function depends on that. */
 static void leave(struct weft_following *f, struct weft_follow_thread *t, const struct weft_registers *r) {
     enum weft_zone zone = f->zone(f->ctx, r->pc);
+    weft_node jump = 0;
     while (t->nframes > 1) {
         struct frame *k = top(t);
         uint64_t sp = r->r[WEFT_R_RSP];
         bool over = sp > k->sp;
         if (k->kind == SIGNAL) over = sp >= k->sp && zone != WEFT_ZONE_RUNTIME; /* the same instruction, or behind it */
         if (k->kind == RUNTIME) over = over && zone != WEFT_ZONE_RUNTIME && zone != WEFT_ZONE_LOADER;
-        if (!over) return;
+        if (!over) break;
         end_range(f, t, f->clock(f->ctx, t));
         struct frame was = *k;
+        if (was.kind != SIGNAL) jump = sp == was.sp + 8 ? 0 : was.kind == RUNTIME ? was.node : t->last;
         t->nframes--;
         t->nregions = was.regions;
         if (was.kind == RUNTIME || was.kind == SIGNAL) leave_runtime(t, &was);
@@ -163,6 +173,7 @@ static void leave(struct weft_following *f, struct weft_follow_thread *t, const 
         }
         begin_range(f, t);
     }
+    if (jump && weft__follow_outside(t)) decide(t, jump, 0);
 }
 
 void weft__follow_signal(struct weft_following *f, struct weft_follow_thread *t, const struct weft_registers *r, bool call) {
@@ -281,6 +292,7 @@ static void execute(struct weft_following *f, struct weft_follow_thread *t, cons
     }
     weft_node n = weft__graph_add(&f->graph, number, place);
     weft__graph_dep(&f->graph, n, control(t));
+    t->last = n;
     for (uint64_t uses = i.uses; uses; uses &= uses - 1) weft__graph_dep(&f->graph, n, t->writer[__builtin_ctzll(uses)]);
     for (unsigned k = 0; k < i.nmemory && any; k++)
         if (!f->ours(f->ctx, t, addr[k]))
@@ -292,11 +304,7 @@ static void execute(struct weft_following *f, struct weft_follow_thread *t, cons
     }
     if (i.flow == WEFT_FLOW_INDIRECT && !i.through_memory) t->jumped = i.pc;
     if (i.flow != WEFT_FLOW_BRANCH && !t->jumped) return;
-    /* Where it is over: the end of the function, for all that comes. A loop decides again and again about the same. */
-    uint64_t join = weft__function_join(&f->functions, top(t)->fn, i.pc);
-    if (t->nregions > top(t)->regions && t->regions[t->nregions - 1].join == join) t->nregions--;
-    t->regions = weft__grow(t->regions, &t->regions_cap, t->nregions + 1, sizeof *t->regions);
-    t->regions[t->nregions++] = (struct region){n, join};
+    decide(t, n, weft__function_join(&f->functions, top(t)->fn, i.pc));
 }
 
 bool weft__follow_step(struct weft_following *f, struct weft_follow_thread *t, const struct weft_registers *r) {

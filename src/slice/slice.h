@@ -70,6 +70,7 @@ struct weft_functions {
     /* The bounds of the function that an address is in, as far as they are known; false: not. */
     bool (*bounds)(void *ctx, uint64_t pc, uint64_t *from, uint64_t *to);
     enum weft_call (*ends)(void *ctx, const struct weft_insn *call);
+    bool (*is_main)(void *ctx, uint64_t entry);
     void *ctx;
     struct weft_function **list;
     size_t n, cap;

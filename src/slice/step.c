@@ -30,7 +30,8 @@ static const char *const cold[] = {"__weft_tick_cold", "__weft_tick_spin", "__we
 
 struct breakpoint {
     uint64_t at;
-    struct weft_insn insn; /* what is there: a jump, a return, or push rbx */
+    struct weft_insn insn; /* what is there: a jump, a return, or push */
+    bool handler;          /* a handler of the program's is about to be called */
 };
 enum state { READY, RUNNING };
 struct stepped {
@@ -129,6 +130,12 @@ static enum weft_call ends(void *ctx, const struct weft_insn *call) {
     return WEFT_CALL_RETURNS;
 }
 
+static bool is_main(void *ctx, uint64_t entry) {
+    const struct weft_stepping *s = ctx;
+    const struct weft_name *n = weft__names_at(&s->names, entry);
+    return n && n->from == entry && strcmp(n->name, "main") == 0;
+}
+
 static bool ours(void *ctx, const struct weft_follow_thread *t, uint64_t addr) {
     const struct weft_stepping *s = ctx;
     const struct weft_step *x = s->own;
@@ -193,7 +200,7 @@ static uint64_t clock_of(void *ctx, const struct weft_follow_thread *t) {
 static int add_breakpoint(struct weft_step *x, const struct weft_insn *i, struct weft_err *err) {
     static const uint8_t int3 = 0xcc;
     x->bps = weft__grow(x->bps, &x->bps_cap, x->nbps + 1, sizeof *x->bps);
-    x->bps[x->nbps++] = (struct breakpoint){i->pc, *i};
+    x->bps[x->nbps++] = (struct breakpoint){.at = i->pc, .insn = *i};
     return put(x, i->pc, &int3, 1) ? 0 : weft__err(err, errno, "a breakpoint cannot be set: %s", strerror(errno));
 }
 
@@ -236,9 +243,13 @@ static int find_runtime(struct weft_stepping *s, struct weft_err *err) {
     x->retire = retire ? retire->from : 0;
     uint8_t bytes[16];
     struct weft_insn push;
-    if (r == 0 && (!read_code(s, handler->from, bytes) || bytes[0] != 0x53 || !weft__insn_decode(bytes, 16, handler->from, &push)))
-        r = weft__err(err, EINVAL, "%s: weft__handler_call is another one", x->runtime->path);
-    if (r == 0) r = add_breakpoint(x, &push, err);
+    for (int i = 0; i < 2 && r == 0; i++) { /* they begin with push rbx, and push rbp */
+        const struct weft_name *n = i ? cancel : handler;
+        if (!read_code(s, n->from, bytes) || bytes[0] != (i ? 0x55 : 0x53) || !weft__insn_decode(bytes, 16, n->from, &push))
+            return weft__err(err, EINVAL, "%s: %s is another one", x->runtime->path, n->name);
+        r = add_breakpoint(x, &push, err);
+        x->bps[x->nbps - 1].handler = i == 0;
+    }
     return r;
 }
 
@@ -348,7 +359,7 @@ static bool emulate(const struct weft_step *x, pid_t tid, const struct breakpoin
     case WEFT_FLOW_INDIRECT: return set_pc_sp(tid, r->r[WEFT_R_RAX], sp);
     case WEFT_FLOW_JUMP: return set_pc_sp(tid, b->insn.target, sp);
     case WEFT_FLOW_RETURN: return get(x, sp, &to, 8) && set_pc_sp(tid, to, sp + 8);
-    default: return put(x, sp - 8, &r->r[WEFT_R_RBX], 8) && set_pc_sp(tid, b->at + 1, sp - 8);
+    default: return put(x, sp - 8, &r->r[b->insn.uses & 1ull << WEFT_R_RBX ? WEFT_R_RBX : WEFT_R_RBP], 8) && set_pc_sp(tid, b->at + 1, sp - 8);
     }
 }
 
@@ -439,7 +450,7 @@ static int step(struct weft_stepping *s, struct stepped *k, struct weft_err *err
         const struct breakpoint *b = breakpoint_at(x, now->pc);
         if (b && !k->signal) {
             struct weft_tls tls;
-            if (b->insn.flow == WEFT_FLOW_NEXT && read_tls(x, now, &tls)) weft__follow_handler(&s->f, k->t, tls.saved[0]);
+            if (b->handler && read_tls(x, now, &tls)) weft__follow_handler(&s->f, k->t, tls.saved[0]);
             if (!emulate(x, k->tid, b, now)) return weft__err(err, errno, "ptrace: %s", strerror(errno));
             continue;
         }
@@ -471,6 +482,13 @@ static int step(struct weft_stepping *s, struct stepped *k, struct weft_err *err
             if (r > 0) continue;
         }
         k->signal = 0;
+        if (sig == SIGSYS && set_debug(k->tid, now->pc)) { /* the runtime does the call, and goes on here */
+            k->state = RUNNING;
+            k->inside = true;
+            k->until = now->pc;
+            ptrace(PTRACE_CONT, k->tid, 0, sig);
+            return 0;
+        }
         if (ptrace(PTRACE_SINGLESTEP, k->tid, 0, sig) < 0 || call || sig) { /* may wait in the kernel, or have been killed */
             k->state = RUNNING;
             return 0;
@@ -490,13 +508,13 @@ static int step(struct weft_stepping *s, struct stepped *k, struct weft_err *err
 static int stopped(struct weft_stepping *s, pid_t tid, int status, struct weft_err *err) {
     struct weft_step *x = s->own;
     struct weft_registers r;
+    int sig = WSTOPSIG(status), event = status >> 16, e = drain(s, err); /* first: a slot may be another thread's from now on */
+    if (e < 0) return e;
     if (!WIFSTOPPED(status)) {
         gone(x, tid);
         return 0;
     }
     struct stepped *k = thread_of(s, tid);
-    int sig = WSTOPSIG(status), event = status >> 16, e = drain(s, err);
-    if (e < 0) return e;
     if (event == PTRACE_EVENT_STOP) { /* a new one */
         k->state = READY;
         return 0;
@@ -543,7 +561,7 @@ int weft__step_all(struct weft_stepping *s, struct weft_err *err) {
     struct weft_step *x = s->own = weft__alloc(sizeof *x);
     x->mem = -1;
     s->f = (struct weft_following){.code = {.read = read_code, .ctx = s}, .zone = zone_of, .ours = ours, .arguments = arguments_of, .operation = operation_of, .string = string_at, .clock = clock_of, .ctx = s};
-    s->f.functions = (struct weft_functions){.code = &s->f.code, .bounds = bounds_of, .ends = ends, .ctx = s};
+    s->f.functions = (struct weft_functions){.code = &s->f.code, .bounds = bounds_of, .ends = ends, .is_main = is_main, .ctx = s};
     int r = weft__names_read(&s->names, s->t, err);
     if (r == 0) r = attach(s, err);
     if (r < 0) return r;

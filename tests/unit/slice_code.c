@@ -63,6 +63,7 @@ struct piece {
     const char *bytes;
     size_t n;
     uint64_t fails, exits; /* calls; 0: none */
+    bool main;
 };
 
 static bool read_piece(void *ctx, uint64_t pc, uint8_t bytes[16]) {
@@ -83,9 +84,15 @@ static enum weft_call ends(void *ctx, const struct weft_insn *i) {
     return p->fails == i->pc ? WEFT_CALL_FAILS : p->exits == i->pc ? WEFT_CALL_EXITS : WEFT_CALL_RETURNS;
 }
 
+static bool is_main(void *ctx, uint64_t entry) {
+    const struct piece *p = ctx;
+    (void)entry;
+    return p->main;
+}
+
 static uint64_t join(struct piece p, uint64_t branch, const uint64_t *seen) {
     struct weft_code code = {.read = read_piece, .ctx = &p};
-    struct weft_functions f = {.code = &code, .bounds = bounds, .ends = ends, .ctx = &p};
+    struct weft_functions f = {.code = &code, .bounds = bounds, .ends = ends, .is_main = is_main, .ctx = &p};
     struct weft_function *fn = weft__function_at(&f, BASE);
     assert_true(weft__function_has(&f, fn, BASE));
     for (; seen && *seen; seen++) weft__function_seen(&f, fn, branch, *seen);
@@ -116,6 +123,13 @@ static void ways_that_do_not_come_back(void **state) {
     /* cmp; je 6; nop; 6: nop; 7: call exit; ud2: its only end */
     struct piece exits = {PIECE("\x83\xff\x00\x74\x01\x90\x90\xe8\x00\x00\x00\x00\x0f\x0b"), .exits = BASE + 7};
     assert_int_equal(join(exits, BASE + 3, NULL), 6);
+    /* cmp; je 13; 5: cmp; je 11; nop; 11: call exit; 13: ret. main's end is the call; and where another function does not return, too */
+    struct piece both = {PIECE("\x83\xff\x00\x74\x0b\x83\xfe\x00\x74\x01\x90\xe8\x00\x00\x00\x00\xc3"), .exits = BASE + 11};
+    assert_int_equal(join(both, BASE + 3, NULL), 16);
+    assert_int_equal(join(both, BASE + 8, NULL), 11);
+    both.main = true;
+    assert_int_equal(join(both, BASE + 3, NULL), 0);
+    assert_int_equal(join(both, BASE + 8, NULL), 11);
     /* cmp; jne 14; 9: call somewhere; 14: lea rax, [rip + 6]; jmp *[runtime]; jmp 9: what misses is no way on from the call */
     struct piece cold = {PIECE("\x83\xff\x00\x0f\x85\x05\x00\x00\x00\xe8\x00\x00\x00\x00\x48\x8d\x05\x06\x00\x00\x00\xff\x25\x00\x00\x00\x00\xeb\xec")};
     assert_int_equal(join(cold, BASE + 3, NULL), 9);
@@ -129,7 +143,7 @@ static void indirect_jumps(void **state) {
     /* a branch in what a jump was seen to lead to: jmp rax; 2: cmp; je 8; nop; 8: nop; ret */
     struct piece q = {PIECE("\xff\xe0\x83\xff\x00\x74\x01\x90\x90\xc3")};
     struct weft_code code = {.read = read_piece, .ctx = &q};
-    struct weft_functions f = {.code = &code, .bounds = bounds, .ends = ends, .ctx = &q};
+    struct weft_functions f = {.code = &code, .bounds = bounds, .ends = ends, .is_main = is_main, .ctx = &q};
     struct weft_function *fn = weft__function_at(&f, BASE);
     assert_false(weft__function_has(&f, fn, BASE + 5));
     weft__function_seen(&f, fn, BASE, BASE + 2);
