@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The multithreaded dependence graph (LEAN, 3.2.1): a node is an instruction as it was executed once, or a call into the runtime. Of
- * each byte of memory it is known who wrote it last, and who accessed it last: so a read depends on the write that it sees, and a write on
- * the access just before it if another thread did that (READ -> WRITE and WRITE -> WRITE of the paper). */
+ * each byte of memory it is known who wrote it last, and who has read that: so a read depends on the write that it sees, and a write on
+ * the accesses just before it that other threads did: the reads, or if nobody read, the write (READ -> WRITE and WRITE -> WRITE of the paper).
+ * Reads of different threads have no order; so all of them count, and the graph does not depend on who is followed first. */
 #include "slice/slice.h"
 
 #include <stdlib.h>
@@ -21,8 +22,15 @@ struct weft_graph_dep {
 };
 struct weft_graph_page {
     uint64_t number;
-    weft_node writer[PAGE], last[PAGE];
-    uint16_t thread[PAGE]; /* of `last` */
+    weft_node writer[PAGE];
+    weft_node reader[PAGE];   /* since then, of the last thread that read; 0: nobody */
+    uint32_t others[PAGE];    /* and of others: the first of a list; 0: none */
+    uint16_t wrote[PAGE], read[PAGE]; /* threads of writer and reader */
+};
+struct weft_graph_reader {
+    weft_node node;
+    uint32_t thread;
+    uint32_t next;
 };
 
 weft_node weft__graph_add(struct weft_graph *g, uint32_t insn, uint32_t place) {
@@ -67,23 +75,51 @@ static struct weft_graph_page *page_of(struct weft_graph *g, uint64_t number) {
     return g->pages[i];
 }
 
+/* Of each thread its last read. */
+static void note_read(struct weft_graph *g, struct weft_graph_page *p, size_t k, weft_node n, uint16_t thread) {
+    if (p->reader[k] && p->read[k] != thread) {
+        uint32_t i = p->others[k];
+        while (i && g->readers[i].thread != p->read[k]) i = g->readers[i].next;
+        if (!i) {
+            if (!g->nreaders) g->nreaders = 1;
+            g->readers = weft__grow(g->readers, &g->readers_cap, g->nreaders + 1, sizeof *g->readers);
+            i = (uint32_t)g->nreaders++;
+            g->readers[i] = (struct weft_graph_reader){.thread = p->read[k], .next = p->others[k]};
+            p->others[k] = i;
+        }
+        g->readers[i].node = p->reader[k];
+    }
+    p->reader[k] = n;
+    p->read[k] = thread;
+}
+
+static void note_write(struct weft_graph *g, struct weft_graph_page *p, size_t k, weft_node n, uint16_t thread) {
+    if (!p->reader[k] && p->wrote[k] != thread) weft__graph_dep(g, n, p->writer[k]);
+    if (p->reader[k] && p->read[k] != thread) weft__graph_dep(g, n, p->reader[k]);
+    for (uint32_t i = p->others[k]; i; i = g->readers[i].next)
+        if (g->readers[i].thread != thread) weft__graph_dep(g, n, g->readers[i].node);
+    p->writer[k] = n;
+    p->wrote[k] = thread;
+    p->reader[k] = 0;
+    p->others[k] = 0;
+}
+
 void weft__graph_access(struct weft_graph *g, weft_node n, uint32_t thread, uint64_t addr, uint64_t size, bool read, bool write) {
     struct weft_graph_page *p = NULL;
     for (uint64_t a = addr; a != addr + size; a++) {
         if (!p || p->number != a / PAGE) p = page_of(g, a / PAGE);
-        size_t k = a % PAGE;
-        if (read) weft__graph_dep(g, n, p->writer[k]);
-        if (write && p->thread[k] != (uint16_t)thread) weft__graph_dep(g, n, p->last[k]);
-        if (write) p->writer[k] = n;
-        p->last[k] = n;
-        p->thread[k] = (uint16_t)thread;
+        if (read) weft__graph_dep(g, n, p->writer[a % PAGE]);
+        if (write)
+            note_write(g, p, a % PAGE, n, (uint16_t)thread);
+        else if (read)
+            note_read(g, p, a % PAGE, n, (uint16_t)thread);
     }
 }
 
 void weft__graph_forget(struct weft_graph *g, uint64_t addr, uint64_t size) {
     for (uint64_t a = addr; a != addr + size; a++) {
         struct weft_graph_page *p = page_of(g, a / PAGE);
-        p->writer[a % PAGE] = p->last[a % PAGE] = 0;
+        p->writer[a % PAGE] = p->reader[a % PAGE] = p->others[a % PAGE] = 0;
     }
 }
 
@@ -115,5 +151,6 @@ void weft__graph_fini(struct weft_graph *g) {
     free(g->pages);
     free(g->nodes);
     free(g->deps);
+    free(g->readers);
     *g = (struct weft_graph){0};
 }

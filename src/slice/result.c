@@ -93,30 +93,41 @@ static void add(struct ranges *r, const struct weft_stepping *s, const struct we
     r->list[r->n++] = (struct weft_relevant_range){.slot = slot, .from = from, .to = to, .site = site};
 }
 
+static int by_tick(const void *a, const void *b) {
+    const struct weft_relevant_range *x = a, *y = b;
+    if (x->slot != y->slot) return x->slot < y->slot ? -1 : 1;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Something of the slot begins after `from` and before `to`; sorted by tick. */
 static bool any_between(const struct ranges *r, uint32_t slot, uint64_t from, uint64_t to) {
-    for (size_t i = 0; i < r->n; i++)
-        if (r->list[i].slot == slot && r->list[i].to > from && r->list[i].from < to) return true;
-    return false;
+    size_t lo = 0, hi = r->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (r->list[mid].slot < slot || (r->list[mid].slot == slot && r->list[mid].from <= from))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < r->n && r->list[lo].slot == slot && r->list[lo].from < to;
 }
 
 /* Locks around what is relevant. */
 static void add_locks(struct ranges *r, const struct weft_stepping *s, const struct weft_tree *tree) {
-    struct ranges all = {0};
+    struct ranges sorted = {.list = weft__alloc((r->n + 1) * sizeof *r->list), .n = r->n};
     const struct weft_follow_lock *l = s->f.locks;
+    if (r->n) memcpy(sorted.list, r->list, r->n * sizeof *r->list);
+    qsort(sorted.list, sorted.n, sizeof *sorted.list, by_tick);
     for (size_t i = 0; i < s->f.nlocks; i++) {
         size_t k = i + 1;
         if (!l[i].got) continue;
         while (k < s->f.nlocks && (l[k].thread != l[i].thread || l[k].object != l[i].object)) k++;
         uint64_t to = k < s->f.nlocks ? l[k].tick : UINT64_MAX;
-        if (!any_between(r, weft__follow_slot_of(s->threads[l[i].thread - 1]), l[i].tick, to)) continue;
-        add(&all, s, tree, l[i].thread, l[i].tick, l[i].tick, 0);
-        if (k < s->f.nlocks) add(&all, s, tree, l[i].thread, to, to, 0);
+        if (!any_between(&sorted, weft__follow_slot_of(s->threads[l[i].thread - 1]), l[i].tick, to)) continue;
+        add(r, s, tree, l[i].thread, l[i].tick, l[i].tick, 0);
+        if (k < s->f.nlocks) add(r, s, tree, l[i].thread, to, to, 0);
     }
-    for (size_t i = 0; i < all.n; i++) {
-        r->list = weft__grow(r->list, &r->cap, r->n + 1, sizeof *r->list);
-        r->list[r->n++] = all.list[i];
-    }
-    free(all.list);
+    free(sorted.list);
 }
 
 static int collect(struct weft_stepping *s, struct head *head, struct ranges *r, uint64_t **pcs, struct weft_err *err) {

@@ -91,13 +91,15 @@ struct weft_graph {
     struct weft_graph_node *nodes;
     struct weft_graph_dep *deps;
     size_t n, cap, ndeps, deps_cap;
+    struct weft_graph_reader *readers; /* cells of lists */
+    size_t nreaders, readers_cap;
     struct weft_graph_page **pages; /* hash table */
     size_t npages, room;
 };
 weft_node weft__graph_add(struct weft_graph *g, uint32_t insn, uint32_t place); /* both are the caller's numbers */
 void weft__graph_dep(struct weft_graph *g, weft_node of, weft_node on);
-/* Node n of the thread reads or writes memory: it depends on who wrote it; and if it writes, on the access before, if that was another
- * thread's. */
+/* Node n of the thread reads or writes memory: it depends on who wrote it; and if it writes, on the accesses before of other
+ * threads. */
 void weft__graph_access(struct weft_graph *g, weft_node n, uint32_t thread, uint64_t addr, uint64_t size, bool read, bool write);
 void weft__graph_forget(struct weft_graph *g, uint64_t addr, uint64_t size); /* it is new memory */
 /* All that n depends on, and n itself, is relevant. */

@@ -57,6 +57,21 @@ static void a_write_comes_after_what_another_thread_did(void **state) {
     weft__graph_fini(&g);
 }
 
+/* Whichever comes first. */
+static void all_readers_come_before(void **state) {
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        struct weft_graph g = {0};
+        writes(&g, 1, A, 4);
+        weft_node early = reads(&g, 2, A, 4), a = reads(&g, turn ? 2 : 3, A, 4), b = reads(&g, turn ? 3 : 2, A, 4), own = reads(&g, 4, A, 4);
+        weft_node w = writes(&g, 4, A, 4), later = writes(&g, 5, A, 4);
+        weft__graph_mark(&g, w);
+        assert_true(weft__graph_marked(&g, a) && weft__graph_marked(&g, b));
+        assert_false(weft__graph_marked(&g, own) || weft__graph_marked(&g, early) || weft__graph_marked(&g, later));
+        weft__graph_fini(&g);
+    }
+}
+
 static void an_update_is_both(void **state) {
     struct weft_graph g = {0};
     (void)state;
@@ -100,6 +115,7 @@ int main(void) {
         cmocka_unit_test(a_read_sees_writes),
         cmocka_unit_test(what_was_overwritten_is_not_seen),
         cmocka_unit_test(a_write_comes_after_what_another_thread_did),
+        cmocka_unit_test(all_readers_come_before),
         cmocka_unit_test(an_update_is_both),
         cmocka_unit_test(new_memory_has_no_past),
         cmocka_unit_test(a_long_way),
