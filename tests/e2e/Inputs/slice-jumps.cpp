@@ -25,7 +25,7 @@ int main() {
     try {
         fails(given);                                       // in
         noise += 2;                                         // out
-    } catch (const std::exception &) {
+    } catch (...) {
         status += 3;                                        // in
     }
     if (setjmp(back) == 0) {                                // in
