@@ -365,8 +365,22 @@ void weft__build_exposed(struct weft_points *p, uint32_t object);
 
 /* ---- threads.c ------------------------------------------------------------------------------------------------- */
 
-/* From the solution: entries, reachability, which accesses are shared. Fills facts->why and the flags of functions. */
+/* Abstract threads, as bits. */
+enum { WEFT_BIT_MAIN, WEFT_BIT_EXIT, WEFT_BIT_OUTSIDE, WEFT_BIT_FIRST, WEFT_BIT_OVERFLOW = 63 };
+
+struct weft_threads {
+    uint64_t *mask;          /* per function: threads that may run it */
+    uint8_t *late;           /* per function: it may be entered after a thread was started */
+    uint8_t *once;           /* per function: it is run at most once in the life of the process */
+    struct weft_map late_at; /* instruction -> 1: late although its function is not */
+    int initialiser_starts;  /* a thread may run before main does */
+};
+
+/* From the solution: entries, reachability, which accesses are shared. Fills facts->why, facts->threads and the flags of
+ * functions. */
 void weft__threads_classify(struct weft_facts *facts);
+void weft__threads_fini(struct weft_threads *threads);
+int weft__threads_in_loop(LLVMValueRef inst); /* may it be run twice in one activation of its function? */
 
 /* ---- facts.c --------------------------------------------------------------------------------------------------- */
 
@@ -405,6 +419,7 @@ struct weft_facts {
     size_t unknowns, unknown_room;
     struct weft_facts_counts counts;
     struct weft_points *points; /* NULL if coarse */
+    struct weft_threads threads; /* empty if coarse */
 };
 
 int weft__facts_is_runtime(const char *name); /* the pass' own: __weft_... */

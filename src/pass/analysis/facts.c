@@ -282,6 +282,7 @@ struct weft_facts *weft__facts_new(LLVMModuleRef module, const struct weft_facts
 void weft__facts_free(struct weft_facts *f) {
     if (!f) return;
     weft__points_free(f->points);
+    weft__threads_fini(&f->threads);
     weft__graph_fini(&f->graph);
     weft__map_fini(&f->function_of);
     weft__map_fini(&f->call_of);

@@ -18,8 +18,6 @@
  * a thread, whatever that call is, and functions called from such places only. */
 #include "analysis.h"
 
-enum { BIT_MAIN, BIT_EXIT, BIT_OUTSIDE, BIT_FIRST, BIT_OVERFLOW = 63 };
-
 /* Bytes of an object and who accesses them after the first thread was started. */
 struct range {
     int64_t lo, hi;
@@ -47,6 +45,7 @@ struct threads {
     uint32_t *creator;       /* and one of them */
     uint32_t *order;         /* functions, callers before callees */
     struct weft_map late_at; /* instruction -> 1: late although its function is not */
+    int initialiser_starts;  /* a thread may run before main does */
     uint64_t *object_mask;   /* per object: who accesses it at all */
     struct ranges *ranges;   /* per object */
     struct weft_map locals;  /* see is_plain_local */
@@ -68,7 +67,7 @@ static int returns_twice(LLVMValueRef call) {
 }
 
 /* May the instruction be run twice in one activation of its function? */
-static int in_loop(LLVMValueRef inst) {
+int weft__threads_in_loop(LLVMValueRef inst) {
     LLVMBasicBlockRef home = LLVMGetInstructionParent(inst);
     LLVMValueRef fn = LLVMGetBasicBlockParent(home);
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
@@ -103,12 +102,12 @@ static int runs_once(struct threads *t, uint32_t f) {
     int yes = 0;
     if (!t->entry[f] && t->callers[f] == 1 && !t->created[f]) {
         const struct weft_call *c = &t->f->call[t->caller[f]];
-        yes = !in_loop(c->inst) && runs_once(t, c->caller);
+        yes = !weft__threads_in_loop(c->inst) && runs_once(t, c->caller);
     } else if (t->entry[f] == 1 && !t->callers[f] && !t->created[f]) {
         yes = 1; /* main, or a static initialiser */
     } else if (!t->entry[f] && !t->callers[f] && t->created[f] == 1) {
         const struct weft_call *c = &t->f->call[t->creator[f]];
-        yes = !in_loop(c->inst) && runs_once(t, c->caller);
+        yes = !weft__threads_in_loop(c->inst) && runs_once(t, c->caller);
     }
     t->once[f] = yes ? 2 : 1;
     return yes;
@@ -149,15 +148,15 @@ static void find_threads(struct threads *t) {
             uint32_t to = f->target[f->call[i].target + k];
             if (to != f->node_unknown) t->callers[to]++, t->caller[to] = (uint32_t)i;
         }
-    t->many = 1ull << BIT_OUTSIDE | 1ull << BIT_OVERFLOW;
-    unsigned bit = BIT_FIRST;
+    t->many = 1ull << WEFT_BIT_OUTSIDE | 1ull << WEFT_BIT_OVERFLOW;
+    unsigned bit = WEFT_BIT_FIRST;
     struct weft_map bit_of = {0};
     for (uint32_t i = 0; i < f->functions; i++) {
         struct weft_function *fn = &f->function[i];
         if (!fn->defined) continue;
         if (!f->opt.shared_library && !strcmp(weft__ir_name(fn->fn), "main"))
-            t->mask[i] |= 1ull << BIT_MAIN, t->entry[i] |= 1, fn->taken = 1;
-        if (fn->exposed) t->mask[i] |= 1ull << BIT_OUTSIDE, t->entry[i] |= 2, t->late[i] = 1, fn->taken = 1;
+            t->mask[i] |= 1ull << WEFT_BIT_MAIN, t->entry[i] |= 1, fn->taken = 1;
+        if (fn->exposed) t->mask[i] |= 1ull << WEFT_BIT_OUTSIDE, t->entry[i] |= 2, t->late[i] = 1, fn->taken = 1;
     }
     for (uint32_t i = 0; i < p->entries; i++) {
         const struct weft_entry *e = &p->entry[i];
@@ -168,21 +167,21 @@ static void find_threads(struct threads *t) {
             if (e->call != UINT32_MAX) { /* a callback: it is among the callees, any number of times */
                 t->entry[e->function] |= 2;
             } else if (f->opt.shared_library) {
-                t->mask[e->function] |= 1ull << BIT_OUTSIDE, t->entry[e->function] |= 2;
+                t->mask[e->function] |= 1ull << WEFT_BIT_OUTSIDE, t->entry[e->function] |= 2;
             } else {
-                t->mask[e->function] |= 1ull << BIT_MAIN, t->entry[e->function] |= 1;
+                t->mask[e->function] |= 1ull << WEFT_BIT_MAIN, t->entry[e->function] |= 1;
             }
             break;
         case WEFT_EFF_THREAD: {
             uint32_t *b = weft__map_at(&bit_of, e->function + 1);
-            if (!*b) *b = bit < BIT_OVERFLOW ? bit++ : BIT_OVERFLOW;
+            if (!*b) *b = bit < WEFT_BIT_OVERFLOW ? bit++ : WEFT_BIT_OVERFLOW;
             t->mask[e->function] |= 1ull << *b, t->late[e->function] = 1;
             if (t->created[e->function] < 2) t->created[e->function]++;
             t->creator[e->function] = e->call;
             break;
         }
         case WEFT_EFF_LATER:
-            t->mask[e->function] |= 1ull << BIT_OUTSIDE, t->entry[e->function] |= 2, t->late[e->function] = 1;
+            t->mask[e->function] |= 1ull << WEFT_BIT_OUTSIDE, t->entry[e->function] |= 2, t->late[e->function] = 1;
             break;
         default:
             t->entry[e->function] |= 2, t->late[e->function] = 1;
@@ -194,19 +193,19 @@ static void find_threads(struct threads *t) {
     int elsewhere = f->opt.shared_library;
     for (size_t i = 0; i < f->calls; i++) {
         uint64_t mask = t->mask[f->call[i].caller];
-        elsewhere |= f->call[i].exits && (mask & ~(1ull << BIT_MAIN));
-        elsewhere |= f->call[i].leaves && (mask & 1ull << BIT_MAIN);
+        elsewhere |= f->call[i].exits && (mask & ~(1ull << WEFT_BIT_MAIN));
+        elsewhere |= f->call[i].leaves && (mask & 1ull << WEFT_BIT_MAIN);
     }
     for (uint32_t i = 0; i < p->entries; i++)
         if (p->entry[i].effect == WEFT_EFF_ATEXIT)
-            t->mask[p->entry[i].function] |= 1ull << (elsewhere ? BIT_EXIT : BIT_MAIN);
+            t->mask[p->entry[i].function] |= 1ull << (elsewhere ? WEFT_BIT_EXIT : WEFT_BIT_MAIN);
     propagate(t);
 
     for (size_t i = 0; i < bit_of.room; i++)
         if (bit_of.key[i]) {
             uint32_t fn = (uint32_t)bit_of.key[i] - 1;
             const struct weft_call *c = &f->call[t->creator[fn]];
-            if (t->created[fn] > 1 || in_loop(c->inst) || !runs_once(t, c->caller)) t->many |= 1ull << bit_of.value[i];
+            if (t->created[fn] > 1 || weft__threads_in_loop(c->inst) || !runs_once(t, c->caller)) t->many |= 1ull << bit_of.value[i];
         }
     weft__map_fini(&bit_of);
     for (uint32_t i = 0; i < f->functions; i++)
@@ -282,6 +281,7 @@ static void find_early(struct threads *t) {
     for (uint32_t i = 0; i < t->p->entries; i++)
         if (t->p->entry[i].effect == WEFT_EFF_CALL && t->p->entry[i].call == UINT32_MAX)
             initialiser_starts |= t->starts[t->p->entry[i].function];
+    t->initialiser_starts = initialiser_starts;
     for (uint32_t i = 0; i < f->functions; i++) {
         if (initialiser_starts && f->function[i].defined) t->late[i] = 1;
         /* a setjmp can be returned to after a thread was started */
@@ -545,8 +545,18 @@ void weft__threads_classify(struct weft_facts *f) {
     classify(&t);
     for (uint32_t i = 0; i < objects; i++)
         free(t.ranges[i].range);
-    free(t.mask), free(t.late), free(t.starts), free(t.once), free(t.callers), free(t.caller), free(t.entry);
+    for (uint32_t i = 0; i < f->functions; i++)
+        runs_once(&t, i);
+    for (uint32_t i = 0; i < f->functions; i++)
+        t.once[i] = t.once[i] == 2;
+    f->threads = (struct weft_threads){t.mask, t.late, t.once, t.late_at, t.initialiser_starts};
+    free(t.starts), free(t.callers), free(t.caller), free(t.entry);
     free(t.created), free(t.creator), free(t.order), free(t.object_mask), free(t.ranges);
-    weft__map_fini(&t.late_at);
     weft__map_fini(&t.locals);
+}
+
+void weft__threads_fini(struct weft_threads *t) {
+    free(t->mask), free(t->late), free(t->once);
+    weft__map_fini(&t->late_at);
+    *t = (struct weft_threads){0};
 }
