@@ -252,6 +252,7 @@ static const struct weft_option {
     {"-weft-plan", "WEFT_PLAN", REQUIRED, 0, "all shared sync"},
     {"-weft-verify", "WEFT_VERIFY", PLAIN, 0, NULL},
     {"-weft-check", "WEFT_CHECK", PLAIN, 0, NULL},
+    {"-weft-races", "WEFT_RACES", PLAIN, 0, NULL},
     {"-weft-serialize", "WEFT_SERIALIZE", REQUIRED, ',', NULL},
     {"-weft-externals", "WEFT_EXTERNALS", REQUIRED, ':', NULL},
 };

@@ -58,6 +58,7 @@ static void help(void) {
            "  -weft-stats[=FILE]      count accesses and what became of them; FILE gets it as JSON\n"
            "  -weft-verify            record and replay compare every checked access\n"
            "  -weft-check             prove while running that positions are unique (slow)\n"
+           "  -weft-races             find accesses that may race, for `weft races`\n"
            "  -weft-serialize=NAME    order the calls of the external function NAME; may be repeated\n"
            "  -weft-externals=FILE    more entries for the table of external functions; may be repeated\n"
            "  -weft-help              this text\n"

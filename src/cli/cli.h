@@ -21,6 +21,7 @@
     X(info, "[--json] [TRACE]", "tell what a trace is about")                                                          \
     X(dump, "[--vectors | --perfetto] [TRACE]", "print threads, edges and inputs of a trace")                          \
     X(report, "[OPTION...] [TRACE]", "tell why a run failed, and which accesses raced")                                \
+    X(races, "[--all | --json | --sarif] PROGRAM", "tell which accesses of a program may race")                        \
     X(ls, "", "list the traces")                                                                                       \
     X(rm, "TRACE...", "remove traces")                                                                                 \
     X(check, "TRACE", "is every byte of a trace valid?")                                                               \

@@ -69,6 +69,11 @@ static const struct {
      "  --json         one JSON object; weft-report(1) tells its fields\n"
      "  -o FILE.html   a page with a lane for each thread\n"
      "  --no-replay    only what the trace tells: no stacks, values and races\n"},
+    {"races",
+     "\n"
+     "  --all          all pairs of lines, not only the 50 that are most likely\n"
+     "  --json         one JSON object; weft-races(1) tells its fields\n"
+     "  --sarif        SARIF 2.1.0, for editors and code review\n"},
     {"dump",
      "\n"
      "  --vectors      LEAP's access vectors\n"

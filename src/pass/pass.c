@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The pass from above: options in (environment, set by weft-cc), facts, rewriting, counts out. */
 #include "pass.h"
+#include "races/races.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ static void options(struct weft_pass_options *o, LLVMModuleRef m) {
     o->verify = getenv("WEFT_VERIFY") && *getenv("WEFT_VERIFY") == '1';
     o->stats = getenv("WEFT_STATS");
     o->serialize = getenv("WEFT_SERIALIZE");
+    o->races = getenv("WEFT_RACES") && *getenv("WEFT_RACES") == '1';
 }
 
 static void report(const struct weft_pass_options *o, const struct weft_facts *f, const struct weft_pass_stats *s) {
@@ -44,6 +46,36 @@ static void report(const struct weft_pass_options *o, const struct weft_facts *f
     fprintf(out, "weft: %zu ticks, %zu external calls take memory, %zu calls run outside, %zu loops can be left out\n", s->ticks, s->takes, s->outs, s->repeats);
 }
 
+/* What `weft races` reads: a section that is not loaded. */
+static void find_races(LLVMModuleRef m, struct weft_facts *f, const struct weft_pass_options *o) {
+    static const char head[] = ".section .weft.races,\"\",@progbits\n";
+    struct weft_facts *own = NULL;
+    if (o->plan != WEFT_PLAN_SHARED) { /* other plans do not need all that we do */
+        struct weft_facts_options fo = {.shared_library = o->shared_library, .plan = WEFT_PLAN_SHARED};
+        f = own = weft__facts_new(m, &fo);
+    }
+    struct weft_races *r = weft__races_new(f);
+    char *text = weft__races_text(r);
+    size_t n = strlen(text), k = 0, line = 0;
+    char *out = weft__an_alloc(NULL, 5 * n + n / 32 * 16 + 256, 1);
+    k += (size_t)sprintf(out, "%s", head);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (!line) k += (size_t)sprintf(out + k, ".ascii \"");
+        if (c >= ' ' && c < 127 && c != '"' && c != '\\')
+            out[k++] = (char)c;
+        else
+            k += (size_t)sprintf(out + k, "\\%03o", c);
+        line = (line + 1) % 512;
+        if (!line || i + 1 == n) k += (size_t)sprintf(out + k, "\"\n");
+    }
+    k += (size_t)sprintf(out + k, ".previous\n");
+    LLVMAppendModuleInlineAsm(m, out, k);
+    free(out), free(text);
+    weft__races_free(r);
+    weft__facts_free(own);
+}
+
 int weft__pass_run(LLVMModuleRef m) {
     struct weft_pass_options o;
     struct weft_pass_stats s = {0};
@@ -67,6 +99,7 @@ int weft__pass_run(LLVMModuleRef m) {
     if (!getenv("WEFT_QUIET"))
         for (size_t i = 0; (name = weft__facts_unknown(f, i)); i++)
             fprintf(stderr, "weft: warning: external function '%s' is not in the table: it runs outside, unordered (-weft-serialize=%s, -weft-externals=FILE)\n", name, name);
+    if (o.races) find_races(m, f, &o);
     weft__rewrite(m, f, &o, &s);
     if (o.stats) report(&o, f, &s);
     weft__facts_free(f);

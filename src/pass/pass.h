@@ -14,6 +14,7 @@ struct weft_pass_options {
     int verify;         /* hash every checked access; prove that no site is passed twice in a tick */
     const char *stats;  /* NULL: none; "": to stderr; else a file for JSON */
     const char *serialize; /* comma-separated names */
+    int races;             /* find races and put them into the program, for `weft races` */
 };
 
 struct weft_pass_stats {

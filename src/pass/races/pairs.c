@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* From guarded accesses of thread entries to pairs that race.
+ *
+ * Two accesses race if they may touch the same bytes of an object, one of them writes, each of their threads may be alive
+ * while the other makes its access, and no lock is common. Accesses that are alike in all of this are one class, and
+ * classes are compared, object by object.
+ *
+ * A common lock is one of these:
+ * - the same absolute address, and not both hold it as readers;
+ * - the same distance from the access, if the accesses, where they overlap, begin at the same byte: then the locks are the
+ *   same one, whatever object it is. They do if both are aligned to their size, and the sizes are equal. Or if both are
+ *   known to be at exact offsets in the same kind of object: two that overlap are in the same one, and what counts is the
+ *   offset of the lock in it.
+ *
+ * Memory that code outside knows is one object here, number 0, and overlaps with every object that is exposed. */
+#include "races.h"
+
+struct item {
+    uint32_t object;
+    int64_t lo, hi;
+    uint8_t exact; /* lo is where the access begins, in the object or its element */
+    uint8_t thread, write, atomic, aligned;
+    uint32_t held;
+    uint64_t alive;
+    int64_t size;
+    uint32_t access, root, guarded;
+};
+
+struct items {
+    struct item *item;
+    size_t count, room;
+};
+
+/* The first of a class, and its number. */
+struct group {
+    const struct item *first;
+    uint32_t class;
+};
+
+static void add_item(struct items *is, struct item i) {
+    WEFT_GROW(is->item, is->count, is->room);
+    is->item[is->count++] = i;
+}
+
+static int exposed(const struct weft_races *r, uint32_t object) {
+    return r->p->object[object].exposed;
+}
+
+/* Everything that one access may touch. */
+static void add_items(struct weft_races *r, struct items *is, struct item i, const struct weft_guarded *g) {
+    const struct weft_race_access *a = &r->access[i.access];
+    const struct weft_address *at = g->address ? &r->address[g->address] : NULL;
+    if (at && at->kind == WEFT_ROOT_OBJECT) { /* known better than by its node, if the object is exposed */
+        const struct weft_object *o = &r->p->object[at->base];
+        if (o->constant) return;
+        uint32_t l = weft__points_location(r->p, at->base, at->offset, at->offset + 1);
+        if (!o->escaped && !o->exposed) return;
+        i.object = at->base;
+        i.exact = a->size != WEFT_WHOLE;
+        if (o->stride == 0 && !o->blurred && a->size > 0) {
+            i.lo = at->offset, i.hi = at->offset + a->size;
+            add_item(is, i);
+        } else if (weft__points_range(r->p, l, 0, a->size, &i.lo, &i.hi)) {
+            i.exact &= !o->blurred && i.hi - i.lo == a->size;
+            add_item(is, i);
+        }
+        return;
+    }
+    const struct weft_set *s = &r->p->node[weft__points_find(r->p, g->node)].pts;
+    if (!s->count) add_item(is, (i.object = 0, i.lo = 0, i.hi = WEFT_FAR, i.exact = 0, i));
+    WEFT_SET_EACH(s, l) {
+        const struct weft_location *at = &r->p->location[l];
+        const struct weft_object *o = &r->p->object[at->object];
+        if (o->kind == WEFT_OBJ_UNKNOWN) {
+            add_item(is, (i.object = 0, i.lo = 0, i.hi = WEFT_FAR, i.exact = 0, i));
+            continue;
+        }
+        if (o->kind == WEFT_OBJ_FUNCTION || o->kind == WEFT_OBJ_DIFFERENCE || o->constant) continue;
+        if (!o->escaped && !o->exposed) continue;
+        if (!weft__points_range(r->p, (uint32_t)l, g->offset, a->size, &i.lo, &i.hi)) continue;
+        i.object = o->exposed ? 0 : at->object;
+        i.exact = at->hi == at->lo + 1 && !o->blurred && !o->exposed && i.hi - i.lo == a->size;
+        if (o->exposed) i.lo = 0, i.hi = WEFT_FAR;
+        add_item(is, i);
+    }
+}
+
+/* ---- who may run beside whom ----------------------------------------------------------------------------------- */
+
+static uint64_t alive(const struct weft_race_root *root, const struct weft_guarded *g) {
+    return (root->alive & ~g->joined) | g->started;
+}
+
+static void find_overlaps(struct weft_races *r) {
+    uint64_t beside[64] = {0};
+    for (uint32_t i = 0; i < r->roots; i++) {
+        const struct weft_summary *sum = &r->summary[r->root[i].function];
+        for (uint32_t k = 0; k < sum->count; k++) {
+            const struct weft_guarded *g = &sum->list[k];
+            if (g->access == UINT32_MAX || !r->access[g->access].starts) continue;
+            uint64_t now = alive(&r->root[i], g);
+            for (unsigned t = WEFT_THREAD_FIRST; t < 64; t++) {
+                if (!(r->access[g->access].starts >> t & 1)) continue;
+                /* started here, or by a thread that is started here: then anything may be there */
+                int here = r->thread[t].call != UINT32_MAX && r->f->call[r->thread[t].call].inst == r->access[g->access].inst;
+                beside[t] |= here ? now : ~0ull;
+            }
+        }
+    }
+    for (unsigned t = 0; t < 64; t++)
+        for (unsigned u = 0; u < 64; u++)
+            if (beside[t] >> u & 1) beside[u] |= 1ull << t;
+    for (unsigned t = WEFT_THREAD_FIRST; t < WEFT_THREAD_OVERFLOW; t++) {
+        r->thread[t].many = beside[t] >> t & 1;
+        beside[t] |= 1ull << WEFT_THREAD_MAIN | 1ull << WEFT_THREAD_EXIT | 1ull << WEFT_THREAD_OUTSIDE;
+    }
+    for (uint32_t i = 0; i < r->roots; i++) {
+        unsigned t = r->root[i].thread;
+        if (t >= WEFT_THREAD_FIRST && t < WEFT_THREAD_OVERFLOW) r->root[i].alive = beside[t];
+    }
+}
+
+static int parallel(const struct weft_races *r, const struct item *a, const struct item *b) {
+    if (a->thread == b->thread) return r->thread[a->thread].many;
+    return ((a->alive >> b->thread & 1) || b->thread == WEFT_THREAD_MAIN) &&
+           ((b->alive >> a->thread & 1) || a->thread == WEFT_THREAD_MAIN);
+}
+
+/* ---- locks ----------------------------------------------------------------------------------------------------- */
+
+static int common_lock(const struct weft_races *r, const struct item *a, const struct item *b) {
+    uint32_t n, m;
+    const uint32_t *x = weft__lockset_get(r, a->held, &n), *y = weft__lockset_get(r, b->held, &m);
+    int aligned = a->size == b->size && a->aligned && b->aligned;
+    int exact = a->exact && b->exact && a->object && a->object == b->object;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < m; j++) {
+            const struct weft_address *p = &r->address[x[i] >> 1], *q = &r->address[y[j] >> 1];
+            if (!(x[i] & 1) && !(y[j] & 1)) continue;
+            if (p->kind == WEFT_ROOT_DELTA && q->kind == WEFT_ROOT_DELTA) {
+                if (aligned && p == q) return 1;
+                if (exact && a->lo + p->offset == b->lo + q->offset) return 1;
+            } else if (p == q && weft__address_absolute(r, x[i] >> 1)) {
+                return 1;
+            }
+        }
+    return 0;
+}
+
+static int race(const struct weft_races *r, const struct item *a, const struct item *b) {
+    if (!a->write && !b->write) return 0;
+    if (a->object == b->object && (a->lo >= b->hi || b->lo >= a->hi)) return 0;
+    return parallel(r, a, b) && !common_lock(r, a, b);
+}
+
+/* ---- classes --------------------------------------------------------------------------------------------------- */
+
+static int compare(const struct item *a, const struct item *b) {
+#define BY(x)                                                                                                          \
+    if (a->x != b->x) return a->x < b->x ? -1 : 1
+    BY(object);
+    BY(lo);
+    BY(hi);
+    BY(exact);
+    BY(thread);
+    BY(write);
+    BY(atomic);
+    BY(aligned);
+    BY(size);
+    BY(held);
+    BY(alive);
+    return 0;
+}
+
+static int order(const void *x, const void *y) {
+    const struct item *a = x, *b = y;
+    int c = compare(a, b);
+    if (c) return c;
+    BY(access);
+#undef BY
+    return 0;
+}
+
+static uint32_t class_of(struct weft_races *r, struct group *g, const struct item *end) {
+    struct weft_races_result *res = r->result;
+    if (g->class) return g->class - 1;
+    WEFT_GROW(res->class, res->classes, res->class_room);
+    struct weft_race_class c = {g->first->thread, g->first->held, g->first->write, g->first->atomic, NULL, 0, 0};
+    for (const struct item *i = g->first; i < end && !compare(i, g->first); i++) {
+        if (i > g->first && i[-1].access == i->access) continue;
+        WEFT_GROW(c.side, c.sides, c.side_room);
+        c.side[c.sides++] = (struct weft_race_side){i->access, i->root, i->guarded};
+    }
+    res->class[res->classes] = c;
+    g->class = ++res->classes;
+    return g->class - 1;
+}
+
+static void mark(struct weft_races *r, const struct item *i, const struct item *end, uint8_t racy) {
+    for (const struct item *k = i; k < end && !compare(k, i); k++)
+        if (r->access[k->access].racy < racy) r->access[k->access].racy = racy;
+}
+
+static void note(struct weft_races *r, struct group *a, struct group *b, const struct item *end) {
+    const struct item *i = a->first, *j = b->first;
+    if (!race(r, i, j)) return;
+    uint8_t racy = i->atomic && j->atomic ? 1 : 2;
+    mark(r, i, end, racy);
+    mark(r, j, end, racy);
+    if (racy < 2) return;
+    struct weft_races_result *res = r->result;
+    uint32_t x = class_of(r, a, end), y = class_of(r, b, end);
+    WEFT_GROW(res->race, res->races, res->race_room);
+    res->race[res->races++] = (struct weft_race){i->object ? i->object : j->object, i->lo > j->lo ? i->lo : j->lo,
+                                                 i->hi < j->hi ? i->hi : j->hi, x, y};
+}
+
+void weft__pairs_find(struct weft_races *r) {
+    struct items is = {0};
+    struct group *group = NULL;
+    size_t groups = 0, room = 0, outside = 0;
+    r->result = weft__an_alloc(NULL, 1, sizeof *r->result);
+    *r->result = (struct weft_races_result){0};
+    find_overlaps(r);
+    for (uint32_t i = 0; i < r->roots; i++) {
+        const struct weft_summary *sum = &r->summary[r->root[i].function];
+        for (uint32_t k = 0; k < sum->count; k++) {
+            const struct weft_guarded *g = &sum->list[k];
+            if (g->access == UINT32_MAX || r->access[g->access].starts) continue;
+            const struct weft_race_access *a = &r->access[g->access];
+            add_items(r, &is,
+                      (struct item){.thread = r->root[i].thread,
+                                    .write = a->write,
+                                    .atomic = a->atomic,
+                                    .aligned = a->aligned,
+                                    .held = g->held,
+                                    .alive = alive(&r->root[i], g),
+                                    .size = a->size,
+                                    .access = g->access,
+                                    .root = i,
+                                    .guarded = k},
+                      g);
+        }
+    }
+    if (is.count) qsort(is.item, is.count, sizeof *is.item, order);
+    const struct item *end = is.item + is.count;
+    for (size_t i = 0; i < is.count; i++)
+        if (!i || compare(&is.item[i], &is.item[i - 1])) {
+            WEFT_GROW(group, groups, room);
+            group[groups++] = (struct group){&is.item[i], 0};
+            outside += !is.item[i].object;
+        }
+    for (size_t i = 0; i < groups; i++) {
+        for (size_t k = i; k < groups && group[k].first->object == group[i].first->object; k++)
+            note(r, &group[i], &group[k], end);
+        if (group[i].first->object && exposed(r, group[i].first->object))
+            for (size_t k = 0; k < outside; k++)
+                note(r, &group[k], &group[i], end);
+    }
+    free(group), free(is.item);
+    for (uint32_t i = 0; i < r->accesses; i++) {
+        if (r->access[i].starts) continue;
+        r->result->accesses++;
+        r->result->racy += r->access[i].racy == 2;
+        r->result->atomic_only += r->access[i].racy == 1;
+    }
+}

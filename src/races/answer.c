@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Reads the answer of the race detector out of a program, and turns its classes of instructions into pairs of source lines,
+ * most likely first: data that is locked on one side and not on the other; then variables before memory of unknown origin;
+ * then two that both write. What is only freed on one side comes last. */
+#include "races/races.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct site {
+    char kind;
+    const char *function, *file;
+    unsigned line, column;
+    uint32_t place; /* sites of the same line and function have the same */
+};
+
+struct member {
+    uint32_t site;
+    const char *calls;
+};
+
+struct class {
+    const char *thread, *locks;
+    struct member *member;
+    size_t members, room;
+};
+
+struct reader {
+    struct site *site;
+    size_t sites, site_room;
+    struct class *class;
+    size_t classes, class_room;
+    uint64_t *slot; /* hash table: index of a pair + 1 */
+    size_t slots;
+};
+
+/* ---- the section ---- */
+
+static const char *section(const char *bytes, size_t size, size_t *n) {
+    Elf64_Ehdr h;
+    if (size < sizeof h) return NULL;
+    memcpy(&h, bytes, sizeof h);
+    if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_shentsize != sizeof(Elf64_Shdr) ||
+        h.e_shoff > size || (size - h.e_shoff) / sizeof(Elf64_Shdr) < h.e_shnum || h.e_shstrndx >= h.e_shnum)
+        return NULL;
+    Elf64_Shdr names, s;
+    memcpy(&names, bytes + h.e_shoff + h.e_shstrndx * sizeof s, sizeof names);
+    if (names.sh_offset > size || names.sh_size > size - names.sh_offset) return NULL;
+    for (unsigned i = 0; i < h.e_shnum; i++) {
+        static const char want[] = ".weft.races";
+        memcpy(&s, bytes + h.e_shoff + i * sizeof s, sizeof s);
+        if (s.sh_name >= names.sh_size || names.sh_size - s.sh_name < sizeof want) continue;
+        if (memcmp(bytes + names.sh_offset + s.sh_name, want, sizeof want)) continue;
+        if (s.sh_offset > size || s.sh_size > size - s.sh_offset) return NULL;
+        *n = s.sh_size;
+        return bytes + s.sh_offset;
+    }
+    return NULL;
+}
+
+/* ---- records ---- */
+
+/* The next field of a line: ends it with a NUL. "" when there is none. */
+static char *field(char **line) {
+    char *s = *line, *tab = strchr(s, '\t');
+    *line = tab ? tab + 1 : s + strlen(s);
+    if (tab) *tab = 0;
+    return s;
+}
+
+static void add_site(struct reader *r, char *s) {
+    r->site = weft__grow(r->site, &r->site_room, r->sites + 1, sizeof *r->site);
+    struct site *x = &r->site[r->sites];
+    *x = (struct site){0};
+    x->kind = *field(&s);
+    x->function = field(&s);
+    x->file = field(&s);
+    x->line = (unsigned)strtoul(field(&s), NULL, 10);
+    x->column = (unsigned)strtoul(field(&s), NULL, 10);
+    x->place = (uint32_t)r->sites;
+    for (size_t i = 0; i < r->sites && x->place == r->sites; i++)
+        if (r->site[i].line == x->line && !strcmp(r->site[i].file, x->file) && !strcmp(r->site[i].function, x->function))
+            x->place = r->site[i].place;
+    r->sites++;
+}
+
+static void add_class(struct reader *r, char *s) {
+    r->class = weft__grow(r->class, &r->class_room, r->classes + 1, sizeof *r->class);
+    struct class *c = &r->class[r->classes++];
+    *c = (struct class){0};
+    c->thread = field(&s);
+    c->locks = field(&s);
+    while (*s) {
+        char *m = field(&s), *colon = strchr(m, ':');
+        uint32_t site = (uint32_t)strtoul(m, NULL, 10);
+        if (!colon || site >= r->sites) continue;
+        c->member = weft__grow(c->member, &c->room, c->members + 1, sizeof *c->member);
+        c->member[c->members++] = (struct member){site, colon + 1};
+    }
+}
+
+static uint64_t mix(uint64_t h, uint64_t x) {
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static uint64_t mix_name(uint64_t h, const char *s) {
+    while (*s) h = mix(h, (unsigned char)*s++);
+    return h;
+}
+
+static bool same_place(const struct weft_race_end *e, const struct site *s) {
+    return e->line == s->line && !strcmp(e->file, s->file) && !strcmp(e->function, s->function);
+}
+
+static void merge(struct weft_race_end *e, const struct site *s) {
+    e->reads |= s->kind == 'r' || s->kind == 'R';
+    e->writes |= s->kind == 'w' || s->kind == 'W';
+    e->frees |= s->kind == 'f';
+}
+
+static struct weft_race_end end_of(const struct class *c, const struct member *m, const struct site *s) {
+    struct weft_race_end e = {.function = s->function, .file = s->file, .thread = c->thread, .locks = c->locks,
+                              .calls = m->calls, .line = s->line, .column = s->column};
+    merge(&e, s);
+    return e;
+}
+
+static void index_pairs(struct reader *r, const struct weft_answer *a, uint64_t (*hash)(const struct weft_race_pair *)) {
+    r->slots = r->slots ? 2 * r->slots : 1024;
+    free(r->slot);
+    r->slot = weft__alloc(r->slots * sizeof *r->slot);
+    for (size_t i = 0; i < a->pairs; i++) {
+        size_t h = hash(&a->pair[i]) & (r->slots - 1);
+        while (r->slot[h]) h = (h + 1) & (r->slots - 1);
+        r->slot[h] = i + 1;
+    }
+}
+
+static uint64_t hash_place(uint64_t h, const char *file, const char *function, unsigned line) {
+    return mix_name(mix_name(mix(h, line), file), function);
+}
+
+/* The same for both orders of its ends. */
+static uint64_t hash_pair(const struct weft_race_pair *p) {
+    return mix_name(hash_place(1, p->end[0].file, p->end[0].function, p->end[0].line) +
+                        hash_place(1, p->end[1].file, p->end[1].function, p->end[1].line),
+                    p->variable);
+}
+
+static void add_pair(struct reader *r, struct weft_answer *a, struct weft_race_pair p, const struct site *x, const struct site *y) {
+    if (2 * (a->pairs + 1) > r->slots) index_pairs(r, a, hash_pair);
+    size_t h = hash_pair(&p) & (r->slots - 1);
+    for (; r->slot[h]; h = (h + 1) & (r->slots - 1)) {
+        struct weft_race_pair *o = &a->pair[r->slot[h] - 1];
+        if (strcmp(o->variable, p.variable)) continue;
+        if (same_place(&o->end[0], x) && same_place(&o->end[1], y)) {
+            merge(&o->end[0], x), merge(&o->end[1], y);
+            return;
+        }
+        if (same_place(&o->end[0], y) && same_place(&o->end[1], x)) {
+            merge(&o->end[0], y), merge(&o->end[1], x);
+            return;
+        }
+    }
+    a->pair = weft__grow(a->pair, &a->room, a->pairs + 1, sizeof *a->pair);
+    a->pair[a->pairs++] = p;
+    r->slot[h] = a->pairs;
+}
+
+static void add_race(struct reader *r, struct weft_answer *a, char *s) {
+    const char *variable = field(&s);
+    size_t i = strtoul(field(&s), NULL, 10), j = strtoul(field(&s), NULL, 10);
+    if (i >= r->classes || j >= r->classes) return;
+    const struct class *c = &r->class[i], *d = &r->class[j];
+    for (size_t k = 0; k < c->members; k++)
+        for (size_t m = i == j ? k : 0; m < d->members; m++) {
+            const struct site *x = &r->site[c->member[k].site], *y = &r->site[d->member[m].site];
+            struct weft_race_pair p = {.variable = variable, .end = {end_of(c, &c->member[k], x), end_of(d, &d->member[m], y)}};
+            add_pair(r, a, p, x, y);
+        }
+}
+
+static int score(const struct weft_race_pair *p) {
+    const struct weft_race_end *x = &p->end[0], *y = &p->end[1];
+    int n = 0;
+    if (!*x->locks != !*y->locks) n += 4;
+    if (strncmp(p->variable, "memory ", 7) && strncmp(p->variable, "heap", 4) && strncmp(p->variable, "local", 5)) n += 2;
+    if (x->writes && y->writes) n++;
+    if (!strncmp(p->variable, "memory ", 7)) n -= 4;
+    if ((x->frees && !x->writes) || (y->frees && !y->writes)) n -= 3;
+    return n;
+}
+
+static int by_score(const void *a, const void *b) {
+    const struct weft_race_pair *x = a, *y = b;
+    if (x->score != y->score) return x->score > y->score ? -1 : 1;
+    int c = strcmp(x->variable, y->variable);
+    for (int i = 0; i < 2 && !c; i++) {
+        c = strcmp(x->end[i].file, y->end[i].file);
+        if (!c) c = (x->end[i].line > y->end[i].line) - (x->end[i].line < y->end[i].line);
+    }
+    return c;
+}
+
+int weft__answer_read(const char *path, struct weft_answer *a, struct weft_err *err) {
+    struct reader r = {0};
+    char *bytes = NULL;
+    size_t size, n = 0;
+    *a = (struct weft_answer){0};
+    int ret = weft__file_read(path, (size_t)4 << 30, &bytes, &size, err);
+    if (ret < 0) return ret;
+    const char *s = section(bytes, size, &n);
+    if (!s || n < 13 || memcmp(s, "weft-races 1\n", 13)) {
+        free(bytes);
+        return weft__err(err, ENOENT, "%s: it has no answer of the race detector in it (link it with weft-cc -weft-races)", path);
+    }
+    a->text = weft__alloc(n + 1);
+    memcpy(a->text, s, n);
+    free(bytes);
+    for (char *line = a->text, *next; *line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = 0;
+        else
+            next = line + strlen(line);
+        const char *what = field(&line);
+        if (!strcmp(what, "counts")) {
+            a->accesses = strtoul(field(&line), NULL, 10);
+            a->racy = strtoul(field(&line), NULL, 10);
+            a->atomic = strtoul(field(&line), NULL, 10);
+        } else if (!strcmp(what, "site")) {
+            add_site(&r, line);
+        } else if (!strcmp(what, "class")) {
+            add_class(&r, line);
+        } else if (!strcmp(what, "race")) {
+            add_race(&r, a, line);
+        }
+    }
+    for (size_t i = 0; i < a->pairs; i++)
+        a->pair[i].score = score(&a->pair[i]);
+    if (a->pairs) qsort(a->pair, a->pairs, sizeof *a->pair, by_score);
+    for (size_t i = 0; i < r.classes; i++)
+        free(r.class[i].member);
+    free(r.class), free(r.site), free(r.slot);
+    return 0;
+}
+
+void weft__answer_fini(struct weft_answer *a) {
+    free(a->pair), free(a->text);
+    *a = (struct weft_answer){0};
+}
