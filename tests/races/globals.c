@@ -1,5 +1,5 @@
 /* Proves: a global that two threads write without a lock races, across files; one that is locked does not. */
-// RUN: %python %root/tests/races/check.py %s %root/tests/races/Inputs/globals-2.c
+// RUN: cd %t.dir && %python %root/tests/races/check.py %s %root/tests/races/Inputs/globals-2.c
 // RUN: %weft races program | FileCheck %s
 // CHECK: unlocked
 // CHECK-NEXT: read and written at {{.*}}globals-2.c:5, in add; thread run; no lock

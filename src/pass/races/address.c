@@ -8,7 +8,8 @@
  *
  * Two loads of the same memory are one root only if the memory is not written after the first thread was started, and
  * only for loads that come later (summary.c forgets locks that were named so when a thread is started). A local that
- * only loads and stores use, and that is stored to once, is what was stored: code that was not optimised needs this. */
+ * only loads and stores use, and that is stored to once, or just before, is what was stored: code that was not optimised
+ * needs this. */
 #include "races.h"
 
 static uint32_t hash(const struct weft_address *a) {
@@ -79,22 +80,58 @@ void weft__address_fini(struct weft_races *r) {
     weft__map_fini(&r->shared_maker);
 }
 
-/* What the only store to a local puts there; NULL: it is none of that kind. The store comes first in every run that reads
- * a value at all, and the local is not copied or cleared as a whole. */
-static LLVMValueRef stored_once(struct weft_races *r, LLVMValueRef local) {
-    if (!LLVMIsAAllocaInst(local) || !weft__map_find(&r->locals, weft__key(local))) return NULL;
+/* Is it loaded and stored as a whole, and nothing else? */
+static int is_plain(struct weft_races *r, LLVMValueRef local) {
+    if (!LLVMIsAAllocaInst(local) || !weft__map_find(&r->locals, weft__key(local))) return 0;
+    for (LLVMUseRef u = LLVMGetFirstUse(local); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (LLVMIsALoadInst(user) || LLVMIsAStoreInst(user)) continue;
+        const char *name = LLVMIsACallInst(user) ? weft__ir_name(weft__ir_callee(user)) : "";
+        if (strncmp(name, "llvm.dbg.", 9) && strncmp(name, "llvm.lifetime.", 14)) return 0;
+    }
+    return 1;
+}
+
+/* The store comes first in every run that reads a value at all, and the local is not copied or cleared as a whole. */
+LLVMValueRef weft__address_stored(struct weft_races *r, LLVMValueRef local) {
+    if (!is_plain(r, local)) return NULL;
     uint32_t *s = weft__map_find(&r->stored, weft__key(local));
     if (!s || *s == UINT32_MAX) return NULL;
     LLVMValueRef store = r->store[*s - 1], value = LLVMGetOperand(store, 0);
     if (weft__threads_in_loop(store)) return NULL; /* not the same in every turn */
     for (LLVMUseRef u = LLVMGetFirstUse(local); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
-        if (user == store) continue;
-        if (LLVMIsALoadInst(user) && LLVMTypeOf(user) == LLVMTypeOf(value)) continue;
-        const char *name = LLVMIsACallInst(user) ? weft__ir_name(weft__ir_callee(user)) : "";
-        if (strncmp(name, "llvm.dbg.", 9) && strncmp(name, "llvm.lifetime.", 14)) return NULL;
+        if (LLVMIsALoadInst(user) && LLVMTypeOf(user) != LLVMTypeOf(value)) return NULL;
     }
     return value;
+}
+
+/* What a load of such a local reads, by going back from it: the value stored last, or the first load of the same. Only as
+ * far as there is one way to come; so all that is passed is of the same turn of every loop. */
+static LLVMValueRef read_before(struct weft_races *r, LLVMValueRef load) {
+    LLVMValueRef local = LLVMGetOperand(load, 0), found = load;
+    if (!is_plain(r, local)) return load;
+    LLVMBasicBlockRef b = LLVMGetInstructionParent(load);
+    LLVMValueRef i = LLVMGetPreviousInstruction(load);
+    for (int depth = 0; depth < 64; depth++) {
+        for (; i; i = LLVMGetPreviousInstruction(i)) {
+            if (LLVMIsALoadInst(i) && LLVMGetOperand(i, 0) == local && LLVMTypeOf(i) == LLVMTypeOf(load)) found = i;
+            if (LLVMIsAStoreInst(i) && LLVMGetOperand(i, 1) == local)
+                return LLVMTypeOf(LLVMGetOperand(i, 0)) == LLVMTypeOf(load) ? LLVMGetOperand(i, 0) : found;
+        }
+        LLVMBasicBlockRef only = NULL;
+        for (LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(b)); u; u = LLVMGetNextUse(u)) {
+            LLVMValueRef t = LLVMGetUser(u);
+            if (!LLVMIsAInstruction(t)) return found;
+            if (!LLVMIsATerminatorInst(t)) continue; /* a phi */
+            if (only && only != LLVMGetInstructionParent(t)) return found;
+            only = LLVMGetInstructionParent(t);
+        }
+        if (!only) return found;
+        b = only;
+        i = LLVMGetLastInstruction(b);
+    }
+    return found;
 }
 
 static int is_late(const struct weft_races *r, LLVMValueRef inst) {
@@ -125,7 +162,8 @@ uint32_t weft__address_of(struct weft_races *r, LLVMValueRef v) {
                    weft__ir_gep(r->f->td, v, &fixed, terms) == 0) {
             offset += fixed;
             v = LLVMGetOperand(v, 0);
-        } else if (LLVMIsALoadInst(v) && (from = stored_once(r, LLVMGetOperand(v, 0)))) {
+        } else if (LLVMIsALoadInst(v) &&
+                   ((from = weft__address_stored(r, LLVMGetOperand(v, 0))) || (from = read_before(r, v)) != v)) {
             v = from;
         } else {
             break;

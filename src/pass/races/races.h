@@ -171,6 +171,7 @@ uint32_t weft__address_translate(struct weft_races *r, uint32_t a, LLVMValueRef 
 int weft__address_parameter(const struct weft_races *r, uint32_t a, LLVMValueRef fn); /* index of its root; -1: none */
 /* May the lock at this address be what somebody releases through a pointer to these locations? */
 int weft__address_meets(struct weft_races *r, uint32_t a, const struct weft_set *locations);
+LLVMValueRef weft__address_stored(struct weft_races *r, LLVMValueRef local); /* by the only store to it; NULL: it is not such a one */
 int weft__object_unique(struct weft_races *r, uint32_t object);
 
 /* locksets.c: 0 is the empty set. A lock is address * 2 + (1: exclusive, 0: shared). */
