@@ -114,6 +114,7 @@ enum weft_effect_kind {
     WEFT_EFF_FREE = 'F',   /* FN        frees what argument N points to */
     WEFT_EFF_GLOBAL = 'g', /* g         returns a pointer to memory of the library */
     WEFT_EFF_ERRNO = 'L',  /* L         returns a pointer to thread-local memory of the library */
+    WEFT_EFF_STATIC = 'W', /* W         writes memory of the library that other calls return too (localtime) */
     WEFT_EFF_CTYPE = 'K',  /* K         returns a pointer to a thread-local pointer to constant memory */
     WEFT_EFF_CALL = 'c',   /* cN        calls argument N back before it returns */
     WEFT_EFF_LATER = 'k',  /* kN:M      argument N is called later, on any thread, with argument M (M may be missing) */

@@ -13,7 +13,6 @@ struct site {
     char kind;
     const char *function, *file;
     unsigned line, column;
-    uint32_t place; /* sites of the same line and function have the same */
 };
 
 struct member {
@@ -79,10 +78,6 @@ static void add_site(struct reader *r, char *s) {
     x->file = field(&s);
     x->line = (unsigned)strtoul(field(&s), NULL, 10);
     x->column = (unsigned)strtoul(field(&s), NULL, 10);
-    x->place = (uint32_t)r->sites;
-    for (size_t i = 0; i < r->sites && x->place == r->sites; i++)
-        if (r->site[i].line == x->line && !strcmp(r->site[i].file, x->file) && !strcmp(r->site[i].function, x->function))
-            x->place = r->site[i].place;
     r->sites++;
 }
 
@@ -111,8 +106,12 @@ static uint64_t mix_name(uint64_t h, const char *s) {
     return h;
 }
 
-static bool same_place(const struct weft_race_end *e, const struct site *s) {
-    return e->line == s->line && !strcmp(e->file, s->file) && !strcmp(e->function, s->function);
+static bool same_place(const struct weft_race_end *e, const struct weft_race_end *o) {
+    return e->line == o->line && !strcmp(e->file, o->file) && !strcmp(e->function, o->function);
+}
+
+static void join(struct weft_race_end *e, const struct weft_race_end *o) {
+    e->reads |= o->reads, e->writes |= o->writes, e->frees |= o->frees;
 }
 
 static void merge(struct weft_race_end *e, const struct site *s) {
@@ -121,10 +120,28 @@ static void merge(struct weft_race_end *e, const struct site *s) {
     e->frees |= s->kind == 'f';
 }
 
+/* What libweft-inst.a does in place of libc was called by somebody, who is more interesting. The calls get shorter by one. */
+static void blame_caller(struct weft_race_end *e) {
+    while (strstr(e->file, "src/inst/") && *e->calls) {
+        size_t n = strlen(e->calls) - 1; /* without the > at the end */
+        char *copy = weft__alloc(n + 1), *s;
+        memcpy(copy, e->calls, n);
+        char *last = (s = strrchr(copy, '>')) ? s + 1 : copy, *at = strchr(last, '@'), *colon = at ? strrchr(at, ':') : NULL;
+        if (!colon) return;
+        e->line = (unsigned)strtoul(colon + 1, NULL, 10), e->column = 0;
+        *at = *colon = 0;
+        e->function = weft__strdup(last);
+        e->file = weft__strdup(at + 1);
+        *last = 0;
+        e->calls = copy;
+    }
+}
+
 static struct weft_race_end end_of(const struct class *c, const struct member *m, const struct site *s) {
     struct weft_race_end e = {.function = s->function, .file = s->file, .thread = c->thread, .locks = c->locks,
                               .calls = m->calls, .line = s->line, .column = s->column};
     merge(&e, s);
+    blame_caller(&e);
     return e;
 }
 
@@ -150,18 +167,19 @@ static uint64_t hash_pair(const struct weft_race_pair *p) {
                     p->variable);
 }
 
-static void add_pair(struct reader *r, struct weft_answer *a, struct weft_race_pair p, const struct site *x, const struct site *y) {
+static void add_pair(struct reader *r, struct weft_answer *a, struct weft_race_pair p) {
+    const struct weft_race_end *x = &p.end[0], *y = &p.end[1];
     if (2 * (a->pairs + 1) > r->slots) index_pairs(r, a, hash_pair);
     size_t h = hash_pair(&p) & (r->slots - 1);
     for (; r->slot[h]; h = (h + 1) & (r->slots - 1)) {
         struct weft_race_pair *o = &a->pair[r->slot[h] - 1];
         if (strcmp(o->variable, p.variable)) continue;
         if (same_place(&o->end[0], x) && same_place(&o->end[1], y)) {
-            merge(&o->end[0], x), merge(&o->end[1], y);
+            join(&o->end[0], x), join(&o->end[1], y);
             return;
         }
         if (same_place(&o->end[0], y) && same_place(&o->end[1], x)) {
-            merge(&o->end[0], y), merge(&o->end[1], x);
+            join(&o->end[0], y), join(&o->end[1], x);
             return;
         }
     }
@@ -179,7 +197,7 @@ static void add_race(struct reader *r, struct weft_answer *a, char *s) {
         for (size_t m = i == j ? k : 0; m < d->members; m++) {
             const struct site *x = &r->site[c->member[k].site], *y = &r->site[d->member[m].site];
             struct weft_race_pair p = {.variable = variable, .end = {end_of(c, &c->member[k], x), end_of(d, &d->member[m], y)}};
-            add_pair(r, a, p, x, y);
+            add_pair(r, a, p);
         }
 }
 

@@ -24,7 +24,7 @@ def expected(paths, level):
             if not comment:
                 continue
             place = (os.path.basename(path), number)
-            m = re.match(r"\s*RACE ((?:\w+\*? ?)+)", comment)
+            m = re.match(r"\s*RACE ((?:[a-z]\w*\*? ?)+)", comment)
             for label in m.group(1).split() if m else []:
                 lines.setdefault(label.rstrip("*"), []).append((place, label.endswith("*")))
             if re.search(r"\bMAY\b", comment) or (level == "-O0" and "MAY0" in comment):

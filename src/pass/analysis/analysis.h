@@ -392,6 +392,7 @@ struct weft_call {
     uint8_t starts;           /* may start a thread itself (not through a callee in this module) */
     uint8_t exits;            /* may end the process */
     uint8_t leaves;           /* ends the calling thread */
+    uint8_t unknown;          /* code that we know nothing about is among the callees */
     uint8_t resolved;         /* an external function of the table is among the callees */
 };
 

@@ -82,7 +82,7 @@ static void give_all(struct weft_points *p, LLVMValueRef inst, uint32_t caller) 
 /* Somebody we know nothing about is called, here. */
 static void unknown_call(struct weft_points *p, uint32_t call) {
     struct weft_call *c = &p->facts->call[call];
-    c->out = c->starts = c->exits = 1;
+    c->out = c->starts = c->exits = c->unknown = 1;
     add_pair(p, call, p->facts->node_unknown);
     give_all(p, c->inst, c->caller);
     if (weft__ir_is_word(LLVMTypeOf(c->inst))) weft__points_add(p, weft__build_node(p, c->inst), p->loc_unknown);

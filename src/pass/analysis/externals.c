@@ -148,6 +148,7 @@ static int parse_effect(const char **s, struct weft_effect *e) {
     case WEFT_EFF_OUTPUT:
     case WEFT_EFF_GETOWN:
     case WEFT_EFF_RUNS:
+    case WEFT_EFF_STATIC:
         return 0;
     }
     return -1;

@@ -5,7 +5,10 @@
  *
  * A pointer is passed on by any use but these: an access through it, arithmetic with constants, a comparison, free, an
  * external function that only reads and writes there, a store into a local that only loads and stores use. Phis count as
- * passing on: what they hold may be older than the last allocation. */
+ * passing on: what they hold may be older than the last allocation.
+ *
+ * Such an access comes before whatever other threads do to the object, if the way by which they got the pointer is ordered.
+ * If it is not, that is a race of its own, and weft__pairs_find looks at the fresh accesses too. */
 #include "races.h"
 
 struct object {
@@ -160,7 +163,7 @@ static int allocates(struct weft_races *r, LLVMValueRef i) {
            !weft__external_has(ext, WEFT_EFF_GLOBAL) && strncmp(ext->name, "mmap", 4);
 }
 
-/* A call that touches two objects, or one that is not fresh, has to stay. */
+/* A call that touches two objects has to stay as it is. */
 static int several_pointers(LLVMValueRef inst) {
     int n = 0;
     if (LLVMIsAStoreInst(inst) || LLVMIsALoadInst(inst)) return 0;
@@ -169,7 +172,7 @@ static int several_pointers(LLVMValueRef inst) {
     return n > 1;
 }
 
-void weft__fresh_find(struct weft_races *r, uint32_t function, struct weft_map *fresh) {
+void weft__fresh_find(struct weft_races *r, uint32_t function) {
     LLVMValueRef fn = r->f->function[function].fn;
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
@@ -178,9 +181,12 @@ void weft__fresh_find(struct weft_races *r, uint32_t function, struct weft_map *
             struct weft_map found = {0};
             follow(&o, i);
             settle(&o, &found);
-            for (size_t k = 0; k < found.room; k++)
-                if (found.key[k] && !several_pointers((LLVMValueRef)(uintptr_t)found.key[k]))
-                    *weft__map_at(fresh, found.key[k]) = 1;
+            for (size_t k = 0; k < found.room; k++) {
+                LLVMValueRef inst = (LLVMValueRef)(uintptr_t)found.key[k];
+                uint32_t *at = inst && !several_pointers(inst) ? weft__map_find(&r->access_at, weft__key(inst)) : NULL;
+                for (uint32_t a = at ? *at : 0; a; a = r->access[a - 1].next)
+                    r->access[a - 1].fresh = 1;
+            }
             free(o.use);
             weft__map_fini(&o.captures);
             weft__map_fini(&found);

@@ -12,6 +12,10 @@
  *   known to be at exact offsets in the same kind of object: two that overlap are in the same one, and what counts is the
  *   offset of the lock in it.
  *
+ * Accesses to memory that was not passed on yet (fresh.c) are left out at first. If a pointer is then passed on by a race,
+ * what it leads to was published without an order; fresh accesses to that are looked at as well, in another round. Two fresh
+ * accesses are never to the same object.
+ *
  * Memory that code outside knows is one object here, number 0, and overlaps with every object that is exposed. */
 #include "races.h"
 
@@ -19,7 +23,7 @@ struct item {
     uint32_t object;
     int64_t lo, hi;
     uint8_t exact; /* lo is where the access begins, in the object or its element */
-    uint8_t thread, write, atomic, aligned;
+    uint8_t thread, write, atomic, relaxed, aligned, fresh;
     uint32_t held;
     uint64_t alive;
     int64_t size;
@@ -29,6 +33,7 @@ struct item {
 struct items {
     struct item *item;
     size_t count, room;
+    const struct weft_set *published; /* objects whose fresh accesses count */
 };
 
 /* The first of a class, and its number. */
@@ -37,7 +42,8 @@ struct group {
     uint32_t class;
 };
 
-static void add_item(struct items *is, struct item i) {
+static void add_item(struct weft_races *r, struct items *is, struct item i) {
+    if (r->access[i.access].fresh && !weft__set_has(is->published, i.object)) return;
     WEFT_GROW(is->item, is->count, is->room);
     is->item[is->count++] = i;
 }
@@ -59,20 +65,20 @@ static void add_items(struct weft_races *r, struct items *is, struct item i, con
         i.exact = a->size != WEFT_WHOLE;
         if (o->stride == 0 && !o->blurred && a->size > 0) {
             i.lo = at->offset, i.hi = at->offset + a->size;
-            add_item(is, i);
+            add_item(r, is, i);
         } else if (weft__points_range(r->p, l, 0, a->size, &i.lo, &i.hi)) {
             i.exact &= !o->blurred && i.hi - i.lo == a->size;
-            add_item(is, i);
+            add_item(r, is, i);
         }
         return;
     }
     const struct weft_set *s = &r->p->node[weft__points_find(r->p, g->node)].pts;
-    if (!s->count) add_item(is, (i.object = 0, i.lo = 0, i.hi = WEFT_FAR, i.exact = 0, i));
+    if (!s->count) add_item(r, is, (i.object = 0, i.lo = 0, i.hi = WEFT_FAR, i.exact = 0, i));
     WEFT_SET_EACH(s, l) {
         const struct weft_location *at = &r->p->location[l];
         const struct weft_object *o = &r->p->object[at->object];
         if (o->kind == WEFT_OBJ_UNKNOWN) {
-            add_item(is, (i.object = 0, i.lo = 0, i.hi = WEFT_FAR, i.exact = 0, i));
+            add_item(r, is, (i.object = 0, i.lo = 0, i.hi = WEFT_FAR, i.exact = 0, i));
             continue;
         }
         if (o->kind == WEFT_OBJ_FUNCTION || o->kind == WEFT_OBJ_DIFFERENCE || o->constant) continue;
@@ -81,7 +87,7 @@ static void add_items(struct weft_races *r, struct items *is, struct item i, con
         i.object = o->exposed ? 0 : at->object;
         i.exact = at->hi == at->lo + 1 && !o->blurred && !o->exposed && i.hi - i.lo == a->size;
         if (o->exposed) i.lo = 0, i.hi = WEFT_FAR;
-        add_item(is, i);
+        add_item(r, is, i);
     }
 }
 
@@ -148,7 +154,7 @@ static int common_lock(const struct weft_races *r, const struct item *a, const s
 }
 
 static int race(const struct weft_races *r, const struct item *a, const struct item *b) {
-    if (!a->write && !b->write) return 0;
+    if ((!a->write && !b->write) || (a->fresh && b->fresh)) return 0;
     if (a->object == b->object && (a->lo >= b->hi || b->lo >= a->hi)) return 0;
     return parallel(r, a, b) && !common_lock(r, a, b);
 }
@@ -165,6 +171,8 @@ static int compare(const struct item *a, const struct item *b) {
     BY(thread);
     BY(write);
     BY(atomic);
+    BY(relaxed);
+    BY(fresh);
     BY(aligned);
     BY(size);
     BY(held);
@@ -201,12 +209,31 @@ static void mark(struct weft_races *r, const struct item *i, const struct item *
         if (r->access[k->access].racy < racy) r->access[k->access].racy = racy;
 }
 
-static void note(struct weft_races *r, struct group *a, struct group *b, const struct item *end) {
+/* What can be reached from a place may be known to others without an order. */
+static void publish(struct weft_races *r, struct weft_set *published, uint32_t object, int64_t lo, int64_t hi) {
+    const struct weft_object *o = &r->p->object[object];
+    if (o->kind == WEFT_OBJ_UNKNOWN || o->exposed) weft__set_add(published, 0);
+    for (uint32_t i = 0; i < o->segments; i++) {
+        if (o->segment[i].lo >= ((hi + 7) & ~(int64_t)7) || (lo & ~(int64_t)7) >= o->segment[i].hi) continue; /* words */
+        const struct weft_set *s = &r->p->node[weft__points_find(r->p, o->segment[i].out)].pts;
+        WEFT_SET_EACH(s, l) {
+            uint32_t to = r->p->location[l].object;
+            if (weft__set_add(published, to)) publish(r, published, to, 0, WEFT_FAR);
+            if (r->p->object[to].exposed) weft__set_add(published, 0);
+        }
+    }
+}
+
+static void note(struct weft_races *r, struct group *a, struct group *b, const struct item *end, struct weft_set *published) {
     const struct item *i = a->first, *j = b->first;
     if (!race(r, i, j)) return;
     uint8_t racy = i->atomic && j->atomic ? 1 : 2;
     mark(r, i, end, racy);
     mark(r, j, end, racy);
+    if (racy == 2 || i->relaxed || j->relaxed) {
+        publish(r, published, i->object, i->lo, i->hi);
+        publish(r, published, j->object, j->lo, j->hi);
+    }
     if (racy < 2) return;
     struct weft_races_result *res = r->result;
     uint32_t x = class_of(r, a, end), y = class_of(r, b, end);
@@ -215,13 +242,12 @@ static void note(struct weft_races *r, struct group *a, struct group *b, const s
                                                  i->hi < j->hi ? i->hi : j->hi, x, y};
 }
 
-void weft__pairs_find(struct weft_races *r) {
-    struct items is = {0};
+/* 1: more was published than was known at the start. */
+static int round_of_pairs(struct weft_races *r, struct weft_set *published) {
+    struct weft_set more = {0};
+    struct items is = {.published = published};
     struct group *group = NULL;
     size_t groups = 0, room = 0, outside = 0;
-    r->result = weft__an_alloc(NULL, 1, sizeof *r->result);
-    *r->result = (struct weft_races_result){0};
-    find_overlaps(r);
     for (uint32_t i = 0; i < r->roots; i++) {
         const struct weft_summary *sum = &r->summary[r->root[i].function];
         for (uint32_t k = 0; k < sum->count; k++) {
@@ -232,6 +258,8 @@ void weft__pairs_find(struct weft_races *r) {
                       (struct item){.thread = r->root[i].thread,
                                     .write = a->write,
                                     .atomic = a->atomic,
+                                    .relaxed = a->relaxed,
+                                    .fresh = a->fresh,
                                     .aligned = a->aligned,
                                     .held = g->held,
                                     .alive = alive(&r->root[i], g),
@@ -252,12 +280,31 @@ void weft__pairs_find(struct weft_races *r) {
         }
     for (size_t i = 0; i < groups; i++) {
         for (size_t k = i; k < groups && group[k].first->object == group[i].first->object; k++)
-            note(r, &group[i], &group[k], end);
+            note(r, &group[i], &group[k], end, &more);
         if (group[i].first->object && exposed(r, group[i].first->object))
             for (size_t k = 0; k < outside; k++)
-                note(r, &group[k], &group[i], end);
+                note(r, &group[k], &group[i], end, &more);
     }
     free(group), free(is.item);
+    int grew = weft__set_union(published, &more, NULL);
+    weft__set_fini(&more);
+    return grew;
+}
+
+static void forget(struct weft_races_result *res) {
+    for (uint32_t i = 0; i < res->classes; i++)
+        free(res->class[i].side);
+    res->classes = 0, res->races = 0;
+}
+
+void weft__pairs_find(struct weft_races *r) {
+    struct weft_set published = {0};
+    r->result = weft__an_alloc(NULL, 1, sizeof *r->result);
+    *r->result = (struct weft_races_result){0};
+    find_overlaps(r);
+    while (round_of_pairs(r, &published))
+        forget(r->result);
+    weft__set_fini(&published);
     for (uint32_t i = 0; i < r->accesses; i++) {
         if (r->access[i].starts) continue;
         r->result->accesses++;

@@ -77,6 +77,9 @@ struct weft_race_access {
     uint8_t atomic;  /* ordered by itself: two of these do not race */
     uint8_t aligned; /* to its size: two of the same size that overlap begin at the same place */
     uint8_t frees;
+    uint8_t unguarded; /* by code that may unlock what it knows of */
+    uint8_t fresh;   /* nobody else can know of the memory yet (fresh.c) */
+    uint8_t relaxed; /* atomic, but orders nothing else */
     uint64_t starts; /* no access: a call that starts these threads */
     uint8_t racy;    /* 1: with another that is atomic as well; 2: truly */
     uint32_t next;   /* of the same instruction: index + 1 */
@@ -193,8 +196,8 @@ void weft__joins_find(struct weft_races *r);
 uint64_t weft__joins_call(const struct weft_races *r, LLVMValueRef call);
 uint64_t weft__joins_edge(const struct weft_races *r, LLVMBasicBlockRef from, LLVMBasicBlockRef to);
 
-/* fresh.c: those accesses of a function whose memory nobody else can know of. */
-void weft__fresh_find(struct weft_races *r, uint32_t function, struct weft_map *fresh /* instruction -> 1 */);
+/* fresh.c: marks those accesses of a function whose memory nobody else can know of. */
+void weft__fresh_find(struct weft_races *r, uint32_t function);
 
 /* summary.c */
 void weft__summary_all(struct weft_races *r);

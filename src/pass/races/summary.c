@@ -60,16 +60,27 @@ static int is_atomic(LLVMValueRef inst, int which) {
     }
 }
 
+static int is_relaxed(LLVMValueRef inst) {
+    LLVMOpcode o = LLVMGetInstructionOpcode(inst);
+    if (o == LLVMCall || o == LLVMInvoke) return !strncmp(weft__ir_name(weft__ir_callee(inst)), "__atomic_", 9);
+    if (o != LLVMLoad && o != LLVMStore && o != LLVMAtomicRMW && o != LLVMAtomicCmpXchg) return 0;
+    LLVMAtomicOrdering w = o == LLVMAtomicCmpXchg ? LLVMGetCmpXchgSuccessOrdering(inst) : LLVMGetOrdering(inst);
+    return w == LLVMAtomicOrderingUnordered || w == LLVMAtomicOrderingMonotonic;
+}
+
 static int is_aligned(LLVMValueRef inst, int64_t size) {
     LLVMOpcode o = LLVMGetInstructionOpcode(inst);
     return (o == LLVMLoad || o == LLVMStore || o == LLVMAtomicRMW || o == LLVMAtomicCmpXchg) && size > 0 &&
            !(size & (size - 1)) && LLVMGetAlignment(inst) >= (unsigned)size;
 }
 
-/* free: as if all of it was written. Also through a pointer to free. */
-static void add_frees(struct weft_races *r, const struct weft_call *c, LLVMValueRef fn) {
+/* Of an external function, called by name or through a pointer: free, as if all of it was written; and memory of the library
+ * that several calls return. Node 0 stands for memory that code outside knows. */
+static void add_external(struct weft_races *r, const struct weft_call *c, LLVMValueRef fn) {
     const struct weft_external *ext =
         LLVMIsAFunction(fn) && LLVMIsDeclaration(fn) ? weft__external(weft__ir_name(fn)) : NULL;
+    if (ext && weft__external_has(ext, WEFT_EFF_STATIC))
+        add_access(r, (struct weft_race_access){.inst = c->inst, .function = c->caller, .size = WEFT_WHOLE, .write = 1});
     for (unsigned i = 0; ext && i < ext->count; i++) {
         if (ext->effect[i].kind != WEFT_EFF_FREE || (unsigned)ext->effect[i].arg >= LLVMGetNumArgOperands(c->inst))
             continue;
@@ -96,12 +107,13 @@ static const struct weft_set *callees(struct weft_races *r, const struct weft_ca
 static void find_accesses(struct weft_races *r) {
     for (size_t i = 0; i < r->p->accesses; i++) {
         const struct weft_access *a = &r->p->access[i];
-        if (a->which == WEFT_NOT_ASKED || !r->f->threads.mask[a->function]) continue;
-        int write;
+        if (!r->f->threads.mask[a->function]) continue;
+        int write, born = a->which == WEFT_NOT_ASKED; /* an allocation writes what it gives */
         LLVMTypeRef type;
-        LLVMValueRef pointer = weft__ir_is_call(a->inst) ? LLVMGetArgOperand(a->inst, (unsigned)a->which)
+        LLVMValueRef pointer = born                      ? NULL
+                               : weft__ir_is_call(a->inst) ? LLVMGetArgOperand(a->inst, (unsigned)a->which)
                                                          : weft__ir_access_pointer(a->inst, &write, &type);
-        if (a->deep || LLVMGetTypeKind(LLVMTypeOf(pointer)) != LLVMPointerTypeKind) pointer = NULL;
+        if (a->deep || born || LLVMGetTypeKind(LLVMTypeOf(pointer)) != LLVMPointerTypeKind) pointer = NULL;
         if (!may_be_shared(r, a->node)) continue;
         add_access(r, (struct weft_race_access){.inst = a->inst,
                                                .pointer = pointer,
@@ -110,7 +122,9 @@ static void find_accesses(struct weft_races *r) {
                                                .address = pointer ? weft__address_of(r, pointer) : 0,
                                                .size = a->size,
                                                .write = a->write,
+                                               .fresh = (uint8_t)born,
                                                .atomic = (uint8_t)is_atomic(a->inst, a->which),
+                                               .relaxed = (uint8_t)is_relaxed(a->inst),
                                                .aligned = (uint8_t)is_aligned(a->inst, a->size)});
     }
     for (size_t i = 0; i < r->f->calls; i++) {
@@ -118,13 +132,16 @@ static void find_accesses(struct weft_races *r) {
         if (!r->f->threads.mask[c->caller]) continue;
         LLVMValueRef callee = weft__ir_callee(c->inst);
         const struct weft_set *s = LLVMIsAFunction(callee) || LLVMIsAInlineAsm(callee) ? NULL : callees(r, c);
-        if (LLVMIsAFunction(callee)) add_frees(r, c, callee);
+        if (LLVMIsAFunction(callee)) add_external(r, c, callee);
         if (s) {
             WEFT_SET_EACH(s, l) {
                 const struct weft_object *o = &r->p->object[r->p->location[l].object];
-                if (o->kind == WEFT_OBJ_FUNCTION) add_frees(r, c, o->value);
+                if (o->kind == WEFT_OBJ_FUNCTION) add_external(r, c, o->value);
             }
         }
+        if (c->unknown) /* it touches all that it can know of */
+            add_access(r, (struct weft_race_access){
+                              .inst = c->inst, .function = c->caller, .size = WEFT_WHOLE, .write = 1, .unguarded = 1});
         if (r->call_starts[i])
             add_access(r, (struct weft_race_access){.inst = c->inst, .function = c->caller, .starts = r->call_starts[i]});
     }
@@ -509,7 +526,7 @@ static int add_callees(struct weft_races *r, struct weft_summary *sum, LLVMValue
     return changed;
 }
 
-static int fill_list(struct weft_races *r, struct flow *w, const struct weft_map *fresh) {
+static int fill_list(struct weft_races *r, struct flow *w) {
     struct weft_summary *sum = &r->summary[w->function];
     int changed = 0;
     for (uint32_t b = 0; b < w->blocks; b++) {
@@ -519,13 +536,12 @@ static int fill_list(struct weft_races *r, struct flow *w, const struct weft_map
             uint32_t *at = weft__map_find(&r->access_at, weft__key(i));
             for (uint32_t k = at ? *at : 0; k; k = r->access[k - 1].next) {
                 const struct weft_race_access *a = &r->access[k - 1];
-                if (!a->starts && weft__map_find(fresh, weft__key(i))) continue;
                 changed |= add_guarded(r, sum,
                                        (struct weft_guarded){.access = k - 1,
                                                              .address = a->address,
                                                              .node = a->node,
-                                                             .held = guards(r, s.held, a->address, w->fn),
-                                                             .released = s.released,
+                                                             .held = a->unguarded ? 0 : guards(r, s.held, a->address, w->fn),
+                                                             .released = a->unguarded ? WEFT_ALL : s.released,
                                                              .started = s.started,
                                                              .joined = s.joined});
             }
@@ -562,20 +578,16 @@ static void component(struct weft_races *r, const uint32_t *member, uint32_t cou
         open_flow(r, &w[i], member[i]);
         run_flow(r, &w[i], &exit, &unwind);
     }
-    struct weft_map *fresh = weft__an_alloc(NULL, count, sizeof *fresh);
-    memset(fresh, 0, count * sizeof *fresh);
     for (uint32_t i = 0; i < count; i++)
-        weft__fresh_find(r, member[i], &fresh[i]);
+        weft__fresh_find(r, member[i]);
     for (int again = 1; again;) {
         again = 0;
         for (uint32_t i = 0; i < count; i++)
-            again |= fill_list(r, &w[i], &fresh[i]) && cyclic;
+            again |= fill_list(r, &w[i]) && cyclic;
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         close_flow(&w[i]);
-        weft__map_fini(&fresh[i]);
-    }
-    free(w), free(fresh);
+    free(w);
 }
 
 void weft__summary_all(struct weft_races *r) {
