@@ -108,6 +108,11 @@ static int may_share(LLVMValueRef inst, const char *name) {
     return !flags || !LLVMIsAConstantInt(flags) || (LLVMConstIntGetZExtValue(flags) & MAP_TYPE) != MAP_PRIVATE;
 }
 
+/* Takes a format and a va_list. */
+static int is_format(const struct weft_external *ext) {
+    return ext->name[0] == 'v' || strstr(ext->name, "_v") != NULL;
+}
+
 /* What the table says. `call` is UINT32_MAX for intrinsics. */
 static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef inst, uint32_t caller,
                            const struct weft_external *ext, unsigned fixed, int direct) {
@@ -175,7 +180,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
             }
             break;
         case WEFT_EFF_REACH:
-            if (a) weft__build_add_access(p, inst, e->arg, caller, reached, WEFT_WHOLE, 1, 0, 1);
+            if (a) weft__build_add_access(p, inst, e->arg, caller, reached, WEFT_WHOLE, 1, p->percent_n && is_format(ext), 1);
             break;
         case WEFT_EFF_COPY: {
             int64_t size = WEFT_TO_END;
@@ -263,7 +268,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
                 LLVMValueRef v = LLVMGetArgOperand(inst, k);
                 if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind || !weft__build_node(p, v)) continue;
                 weft__build_add_access(p, inst, (int)k, caller, weft__build_node(p, v), WEFT_TO_END, 1,
-                                       e->kind == WEFT_EFF_VARWRITE, 0);
+                                       e->kind == WEFT_EFF_VARWRITE || p->percent_n, 0);
                 if (e->kind == WEFT_EFF_VARWRITE && strstr(ext->name, "scanf")) { /* %ms */
                     uint32_t t = weft__points_new_node(p);
                     weft__points_add(p, t, some_memory(p, inst, ext, direct));

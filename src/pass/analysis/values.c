@@ -44,6 +44,26 @@ static int is_plain_data(LLVMValueRef c) {
     }
 }
 
+/* %n, %hhn, %3$n: printf writes there. */
+static int has_percent_n(LLVMValueRef c) {
+    if (!LLVMIsAConstantDataSequential(c)) return 0;
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(c));
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind) return 0;
+    unsigned n = LLVMGetArrayLength2(LLVMTypeOf(c)) < (1u << 30) ? (unsigned)LLVMGetArrayLength2(LLVMTypeOf(c)) : 0, bits = LLVMGetIntTypeWidth(type);
+    if (bits != 8 && bits != 32) return 0;
+    int open = 0;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned long long x = LLVMConstIntGetZExtValue(LLVMGetAggregateElement(c, i));
+        if (x == '%')
+            open = !open;
+        else if (open && x == 'n')
+            return 1;
+        else if (open && !(x && x < 128 && strchr("0123456789$*.-+ #'hlLjztqI", (int)x)))
+            open = 0;
+    }
+    return 0;
+}
+
 uint32_t weft__build_object(struct weft_points *p, LLVMValueRef v) {
     uint32_t *known = weft__map_at(&p->of, weft__key(v));
     if (*known) return *known - 1;
@@ -221,7 +241,17 @@ static void run_list(struct weft_points *p, const char *name, uint8_t effect) {
     }
 }
 
+static int any_percent_n(LLVMValueRef c, int depth) {
+    if (has_percent_n(c)) return 1;
+    if (!depth || (!LLVMIsAConstantStruct(c) && !LLVMIsAConstantArray(c))) return 0;
+    for (int i = 0, n = LLVMGetNumOperands(c); i < n; i++)
+        if (any_percent_n(LLVMGetOperand(c, (unsigned)i), depth - 1)) return 1;
+    return 0;
+}
+
 void weft__build_globals(struct weft_points *p) {
+    for (LLVMValueRef g = LLVMGetFirstGlobal(p->facts->module); g; g = LLVMGetNextGlobal(g))
+        if (LLVMGetInitializer(g)) p->percent_n |= any_percent_n(LLVMGetInitializer(g), 8);
     for (LLVMValueRef g = LLVMGetFirstGlobal(p->facts->module); g; g = LLVMGetNextGlobal(g)) {
         const char *name = weft__ir_name(g);
         if (!strncmp(name, "llvm.", 5) || weft__facts_is_runtime(name)) continue;
