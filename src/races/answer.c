@@ -120,9 +120,10 @@ static void merge(struct weft_race_end *e, const struct site *s) {
     e->frees |= s->kind == 'f';
 }
 
-/* What libweft-inst.a does in place of libc was called by somebody, who is more interesting. The calls get shorter by one. */
+/* What libweft-inst.a does in place of libc, and code that has no source, was called by somebody, who is more interesting.
+ * The calls get shorter by one. */
 static void blame_caller(struct weft_race_end *e) {
-    while (strstr(e->file, "src/inst/") && *e->calls) {
+    while ((strstr(e->file, "src/inst/") || !strcmp(e->file, "?")) && *e->calls) {
         size_t n = strlen(e->calls) - 1; /* without the > at the end */
         char *copy = weft__alloc(n + 1), *s;
         memcpy(copy, e->calls, n);
