@@ -16,12 +16,12 @@ struct site {
 };
 
 struct member {
-    uint32_t site;
-    const char *calls;
+    struct weft_race_end end;
+    uint64_t hash; /* of its place */
+    uint8_t does;
 };
 
 struct class {
-    const char *thread, *locks;
     struct member *member;
     size_t members, room;
 };
@@ -33,6 +33,8 @@ struct reader {
     size_t classes, class_room;
     uint64_t *slot; /* hash table: index of a pair + 1 */
     size_t slots;
+    uint64_t *hash; /* of each pair */
+    size_t hash_room;
 };
 
 /* ---- the section ---- */
@@ -81,21 +83,6 @@ static void add_site(struct reader *r, char *s) {
     r->sites++;
 }
 
-static void add_class(struct reader *r, char *s) {
-    r->class = weft__grow(r->class, &r->class_room, r->classes + 1, sizeof *r->class);
-    struct class *c = &r->class[r->classes++];
-    *c = (struct class){0};
-    c->thread = field(&s);
-    c->locks = field(&s);
-    while (*s) {
-        char *m = field(&s), *colon = strchr(m, ':');
-        uint32_t site = (uint32_t)strtoul(m, NULL, 10);
-        if (!colon || site >= r->sites) continue;
-        c->member = weft__grow(c->member, &c->room, c->members + 1, sizeof *c->member);
-        c->member[c->members++] = (struct member){site, colon + 1};
-    }
-}
-
 static uint64_t mix(uint64_t h, uint64_t x) {
     h = (h ^ x) * 0x9e3779b97f4a7c15u;
     return h ^ h >> 29;
@@ -104,20 +91,6 @@ static uint64_t mix(uint64_t h, uint64_t x) {
 static uint64_t mix_name(uint64_t h, const char *s) {
     while (*s) h = mix(h, (unsigned char)*s++);
     return h;
-}
-
-static bool same_place(const struct weft_race_end *e, const struct weft_race_end *o) {
-    return e->line == o->line && !strcmp(e->file, o->file) && !strcmp(e->function, o->function);
-}
-
-static void join(struct weft_race_end *e, const struct weft_race_end *o) {
-    e->reads |= o->reads, e->writes |= o->writes, e->frees |= o->frees;
-}
-
-static void merge(struct weft_race_end *e, const struct site *s) {
-    e->reads |= s->kind == 'r' || s->kind == 'R';
-    e->writes |= s->kind == 'w' || s->kind == 'W';
-    e->frees |= s->kind == 'f';
 }
 
 /* What libweft-inst.a does in place of libc, and code that has no source, was called by somebody, who is more interesting.
@@ -138,78 +111,89 @@ static void blame_caller(struct weft_race_end *e) {
     }
 }
 
-static struct weft_race_end end_of(const struct class *c, const struct member *m, const struct site *s) {
-    struct weft_race_end e = {.function = s->function, .file = s->file, .thread = c->thread, .locks = c->locks,
-                              .calls = m->calls, .line = s->line, .column = s->column};
-    merge(&e, s);
-    blame_caller(&e);
-    return e;
+static uint8_t does(char kind) {
+    return kind == 'f' ? WEFT_FREES : kind == 'w' || kind == 'W' ? WEFT_WRITES : WEFT_READS;
 }
 
-static void index_pairs(struct reader *r, const struct weft_answer *a, uint64_t (*hash)(const struct weft_race_pair *)) {
+static void add_class(struct reader *r, char *s) {
+    r->class = weft__grow(r->class, &r->class_room, r->classes + 1, sizeof *r->class);
+    struct class *c = &r->class[r->classes++];
+    *c = (struct class){0};
+    const char *thread = field(&s), *locks = field(&s);
+    while (*s) {
+        char *m = field(&s), *colon = strchr(m, ':');
+        uint32_t number = (uint32_t)strtoul(m, NULL, 10);
+        if (!colon || number >= r->sites) continue;
+        const struct site *x = &r->site[number];
+        struct weft_race_end e = {x->function, x->file, thread, locks, colon + 1, x->line, x->column};
+        blame_caller(&e);
+        uint64_t h = mix_name(mix_name(mix(1, e.line), e.file), e.function);
+        size_t k = 0; /* the same line once; often it was the last one */
+        for (k = c->members; k > 0 && c->member[k - 1].hash != h; k--) {
+        }
+        if (k) {
+            c->member[k - 1].does |= does(x->kind);
+            continue;
+        }
+        c->member = weft__grow(c->member, &c->room, c->members + 1, sizeof *c->member);
+        c->member[c->members++] = (struct member){e, h, does(x->kind)};
+    }
+}
+
+static void index_pairs(struct reader *r, const struct weft_answer *a) {
     r->slots = r->slots ? 2 * r->slots : 1024;
     free(r->slot);
     r->slot = weft__alloc(r->slots * sizeof *r->slot);
     for (size_t i = 0; i < a->pairs; i++) {
-        size_t h = hash(&a->pair[i]) & (r->slots - 1);
+        size_t h = r->hash[i] & (r->slots - 1);
         while (r->slot[h]) h = (h + 1) & (r->slots - 1);
         r->slot[h] = i + 1;
     }
 }
 
-static uint64_t hash_place(uint64_t h, const char *file, const char *function, unsigned line) {
-    return mix_name(mix_name(mix(h, line), file), function);
+static bool same_place(const struct weft_race_end *e, const struct weft_race_end *o) {
+    return e->line == o->line && !strcmp(e->file, o->file) && !strcmp(e->function, o->function);
 }
 
-/* The same for both orders of its ends. */
-static uint64_t hash_pair(const struct weft_race_pair *p) {
-    return mix_name(hash_place(1, p->end[0].file, p->end[0].function, p->end[0].line) +
-                        hash_place(1, p->end[1].file, p->end[1].function, p->end[1].line),
-                    p->variable);
-}
-
-static void add_pair(struct reader *r, struct weft_answer *a, struct weft_race_pair p) {
-    const struct weft_race_end *x = &p.end[0], *y = &p.end[1];
-    if (2 * (a->pairs + 1) > r->slots) index_pairs(r, a, hash_pair);
-    size_t h = hash_pair(&p) & (r->slots - 1);
+/* The hash is the same for both orders of its ends. */
+static void add_pair(struct reader *r, struct weft_answer *a, const char *variable, uint64_t hash, const struct member *x,
+                     const struct member *y) {
+    if (2 * (a->pairs + 1) > r->slots) index_pairs(r, a);
+    hash = mix(hash, x->hash + y->hash);
+    size_t h = hash & (r->slots - 1);
     for (; r->slot[h]; h = (h + 1) & (r->slots - 1)) {
         struct weft_race_pair *o = &a->pair[r->slot[h] - 1];
-        if (strcmp(o->variable, p.variable)) continue;
-        if (same_place(&o->end[0], x) && same_place(&o->end[1], y)) {
-            join(&o->end[0], x), join(&o->end[1], y);
-            return;
-        }
-        if (same_place(&o->end[0], y) && same_place(&o->end[1], x)) {
-            join(&o->end[0], y), join(&o->end[1], x);
-            return;
-        }
+        if (r->hash[r->slot[h] - 1] != hash || strcmp(o->variable, variable)) continue;
+        int turned = !same_place(o->end[0], &x->end);
+        if (!same_place(o->end[turned], &x->end) || !same_place(o->end[!turned], &y->end)) continue;
+        o->does[turned] |= x->does, o->does[!turned] |= y->does;
+        return;
     }
     a->pair = weft__grow(a->pair, &a->room, a->pairs + 1, sizeof *a->pair);
-    a->pair[a->pairs++] = p;
+    r->hash = weft__grow(r->hash, &r->hash_room, a->pairs + 1, sizeof *r->hash);
+    r->hash[a->pairs] = hash;
+    a->pair[a->pairs++] = (struct weft_race_pair){variable, {&x->end, &y->end}, {x->does, y->does}, 0};
     r->slot[h] = a->pairs;
 }
 
 static void add_race(struct reader *r, struct weft_answer *a, char *s) {
     const char *variable = field(&s);
+    uint64_t hash = mix_name(1, variable);
     size_t i = strtoul(field(&s), NULL, 10), j = strtoul(field(&s), NULL, 10);
     if (i >= r->classes || j >= r->classes) return;
     const struct class *c = &r->class[i], *d = &r->class[j];
     for (size_t k = 0; k < c->members; k++)
-        for (size_t m = i == j ? k : 0; m < d->members; m++) {
-            const struct site *x = &r->site[c->member[k].site], *y = &r->site[d->member[m].site];
-            struct weft_race_pair p = {.variable = variable, .end = {end_of(c, &c->member[k], x), end_of(d, &d->member[m], y)}};
-            add_pair(r, a, p);
-        }
+        for (size_t m = i == j ? k : 0; m < d->members; m++)
+            add_pair(r, a, variable, hash, &c->member[k], &d->member[m]);
 }
 
 static int score(const struct weft_race_pair *p) {
-    const struct weft_race_end *x = &p->end[0], *y = &p->end[1];
     int n = 0;
-    if (!*x->locks != !*y->locks) n += 4;
+    if (!*p->end[0]->locks != !*p->end[1]->locks) n += 4;
     if (strncmp(p->variable, "memory ", 7) && strncmp(p->variable, "heap", 4) && strncmp(p->variable, "local", 5)) n += 2;
-    if (x->writes && y->writes) n++;
+    if (p->does[0] & p->does[1] & WEFT_WRITES) n++;
     if (!strncmp(p->variable, "memory ", 7)) n -= 4;
-    if ((x->frees && !x->writes) || (y->frees && !y->writes)) n -= 3;
+    if (p->does[0] == WEFT_FREES || p->does[1] == WEFT_FREES) n -= 3;
     return n;
 }
 
@@ -218,8 +202,8 @@ static int by_score(const void *a, const void *b) {
     if (x->score != y->score) return x->score > y->score ? -1 : 1;
     int c = strcmp(x->variable, y->variable);
     for (int i = 0; i < 2 && !c; i++) {
-        c = strcmp(x->end[i].file, y->end[i].file);
-        if (!c) c = (x->end[i].line > y->end[i].line) - (x->end[i].line < y->end[i].line);
+        c = strcmp(x->end[i]->file, y->end[i]->file);
+        if (!c) c = (x->end[i]->line > y->end[i]->line) - (x->end[i]->line < y->end[i]->line);
     }
     return c;
 }
@@ -259,15 +243,18 @@ int weft__answer_read(const char *path, struct weft_answer *a, struct weft_err *
         }
     }
     for (size_t i = 0; i < a->pairs; i++)
-        a->pair[i].score = score(&a->pair[i]);
+        a->pair[i].score = (int8_t)score(&a->pair[i]);
     if (a->pairs) qsort(a->pair, a->pairs, sizeof *a->pair, by_score);
+    a->members = weft__alloc((r.classes + 1) * sizeof *a->members);
     for (size_t i = 0; i < r.classes; i++)
-        free(r.class[i].member);
-    free(r.class), free(r.site), free(r.slot);
+        a->members[a->classes++] = r.class[i].member;
+    free(r.class), free(r.site), free(r.slot), free(r.hash);
     return 0;
 }
 
 void weft__answer_fini(struct weft_answer *a) {
-    free(a->pair), free(a->text);
+    for (size_t i = 0; i < a->classes; i++)
+        free(a->members[i]);
+    free(a->members), free(a->pair), free(a->text);
     *a = (struct weft_answer){0};
 }

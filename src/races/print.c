@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *does(const struct weft_race_end *e) {
-    if (e->frees && !e->reads && !e->writes) return "freed";
-    if (e->reads && e->writes) return "read and written";
-    return e->writes ? "written" : e->frees ? "read and freed" : "read";
+static const char *does(uint8_t what) {
+    static const char *const names[] = {"touched", "read", "written", "read and written", "freed", "read and freed",
+                                        "written and freed", "read, written and freed"};
+    return names[what & 7];
 }
 
-static void put_end(const struct weft_race_end *e, FILE *out) {
-    fprintf(out, "    %s at %s:%u, in %s; thread %s; %s%s\n", does(e), e->file, e->line, e->function, e->thread,
+static void put_end(const struct weft_race_pair *p, int i, FILE *out) {
+    const struct weft_race_end *e = p->end[i];
+    fprintf(out, "    %s at %s:%u, in %s; thread %s; %s%s\n", does(p->does[i]), e->file, e->line, e->function, e->thread,
             *e->locks ? "with " : "no lock", e->locks);
     if (!*e->calls) return;
     fputs("      called from ", out);
@@ -34,21 +35,22 @@ void weft__answer_text(const struct weft_answer *a, size_t most, FILE *out) {
     char n[WEFT_NUMBUF], m[WEFT_NUMBUF];
     for (size_t i = 0; i < a->pairs && (!most || i < most); i++) {
         fprintf(out, "%s\n", a->pair[i].variable);
-        put_end(&a->pair[i].end[0], out);
-        put_end(&a->pair[i].end[1], out);
+        put_end(&a->pair[i], 0, out);
+        put_end(&a->pair[i], 1, out);
     }
     if (most && a->pairs > most) fprintf(out, "... and %s pairs that are less likely (--all)\n", weft__commas(n, a->pairs - most));
     fprintf(out, "%s of %s accesses may race", weft__commas(n, a->racy), weft__commas(m, a->accesses));
     fprintf(out, ", in %s pairs of lines\n", weft__commas(n, a->pairs));
 }
 
-static void json_end(struct weft_strbuf *b, const struct weft_race_end *e) {
+static void json_end(struct weft_strbuf *b, const struct weft_race_pair *p, int i) {
+    const struct weft_race_end *e = p->end[i];
     weft__strbuf_puts(b, "{\"file\": ");
     weft__strbuf_json(b, e->file);
     weft__strbuf_printf(b, ", \"line\": %u, \"column\": %u, \"function\": ", e->line, e->column);
     weft__strbuf_json(b, e->function);
-    weft__strbuf_printf(b, ", \"reads\": %s, \"writes\": %s, \"frees\": %s, \"thread\": ", e->reads ? "true" : "false",
-                        e->writes ? "true" : "false", e->frees ? "true" : "false");
+    weft__strbuf_printf(b, ", \"reads\": %s, \"writes\": %s, \"frees\": %s, \"thread\": ", p->does[i] & WEFT_READS ? "true" : "false",
+                        p->does[i] & WEFT_WRITES ? "true" : "false", p->does[i] & WEFT_FREES ? "true" : "false");
     weft__strbuf_json(b, e->thread);
     weft__strbuf_puts(b, ", \"locks\": ");
     weft__strbuf_json(b, e->locks);
@@ -66,9 +68,9 @@ void weft__answer_json(const struct weft_answer *a, FILE *out) {
         weft__strbuf_puts(&b, " {\"variable\": ");
         weft__strbuf_json(&b, a->pair[i].variable);
         weft__strbuf_printf(&b, ", \"score\": %d, \"ends\": [", a->pair[i].score);
-        json_end(&b, &a->pair[i].end[0]);
+        json_end(&b, &a->pair[i], 0);
         weft__strbuf_puts(&b, ", ");
-        json_end(&b, &a->pair[i].end[1]);
+        json_end(&b, &a->pair[i], 1);
         weft__strbuf_puts(&b, "]}");
         fputs(b.s, out);
     }
@@ -76,14 +78,15 @@ void weft__answer_json(const struct weft_answer *a, FILE *out) {
     weft__strbuf_fini(&b);
 }
 
-static void sarif_place(struct weft_strbuf *b, const struct weft_race_end *e) {
+static void sarif_place(struct weft_strbuf *b, const struct weft_race_pair *p, int i) {
+    const struct weft_race_end *e = p->end[i];
     weft__strbuf_puts(b, "{\"physicalLocation\": {\"artifactLocation\": {\"uri\": ");
     weft__strbuf_json(b, e->file);
     weft__strbuf_printf(b, "}, \"region\": {\"startLine\": %u", e->line ? e->line : 1);
     if (e->column) weft__strbuf_printf(b, ", \"startColumn\": %u", e->column);
     weft__strbuf_puts(b, "}}, \"message\": {\"text\": ");
     struct weft_strbuf m = {0};
-    weft__strbuf_printf(&m, "%s in %s, thread %s, %s%s", does(e), e->function, e->thread, *e->locks ? "with " : "no lock", e->locks);
+    weft__strbuf_printf(&m, "%s in %s, thread %s, %s%s", does(p->does[i]), e->function, e->thread, *e->locks ? "with " : "no lock", e->locks);
     weft__strbuf_json(b, m.s);
     weft__strbuf_fini(&m);
     weft__strbuf_puts(b, "}}");
@@ -100,12 +103,12 @@ void weft__answer_sarif(const struct weft_answer *a, FILE *out) {
         b.len = m.len = 0;
         weft__strbuf_puts(&b, i ? ",\n" : "\n");
         weft__strbuf_printf(&b, " {\"ruleId\": \"data-race\", \"level\": \"%s\", \"message\": {\"text\": ", p->score >= 2 ? "warning" : "note");
-        weft__strbuf_printf(&m, "%s may race: %s here, %s at %s:%u", p->variable, does(&p->end[0]), does(&p->end[1]), p->end[1].file, p->end[1].line);
+        weft__strbuf_printf(&m, "%s may race: %s here, %s at %s:%u", p->variable, does(p->does[0]), does(p->does[1]), p->end[1]->file, p->end[1]->line);
         weft__strbuf_json(&b, m.s);
         weft__strbuf_puts(&b, "}, \"locations\": [");
-        sarif_place(&b, &p->end[0]);
+        sarif_place(&b, p, 0);
         weft__strbuf_puts(&b, "], \"relatedLocations\": [");
-        sarif_place(&b, &p->end[1]);
+        sarif_place(&b, p, 1);
         weft__strbuf_puts(&b, "]}");
         fputs(b.s, out);
     }

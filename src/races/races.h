@@ -8,8 +8,9 @@
 #include <stdio.h>
 
 /* ---- answer.c ---- */
+enum { WEFT_READS = 1, WEFT_WRITES = 2, WEFT_FREES = 4 };
+
 struct weft_race_end {
-    bool reads, writes, frees;
     const char *function, *file, *thread;
     const char *locks; /* empty: none */
     const char *calls; /* FUNCTION@FILE:LINE>..., outermost first; empty: none */
@@ -19,14 +20,17 @@ struct weft_race_end {
 /* Two source lines that may race on a variable. */
 struct weft_race_pair {
     const char *variable;
-    struct weft_race_end end[2];
-    int score; /* how likely it is one that happens */
+    const struct weft_race_end *end[2];
+    uint8_t does[2]; /* WEFT_READS and the like, of each end */
+    int8_t score;    /* how likely it is one that happens */
 };
 
 struct weft_answer {
     size_t accesses, racy, atomic; /* of the program; those in pairs; those that race only with other atomics */
     struct weft_race_pair *pair;   /* most likely first */
     size_t pairs, room;
+    void **members; /* what the ends are in */
+    size_t classes;
     char *text; /* what strings point into */
 };
 

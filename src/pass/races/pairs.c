@@ -42,7 +42,16 @@ struct group {
     uint32_t class;
 };
 
+static int has_delta(const struct weft_races *r, uint32_t held) {
+    uint32_t n;
+    const uint32_t *x = weft__lockset_get(r, held, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (r->address[x[i] >> 1].kind == WEFT_ROOT_DELTA) return 1;
+    return 0;
+}
+
 static void add_item(struct weft_races *r, struct items *is, struct item i) {
+    if (!has_delta(r, i.held)) i.exact = i.aligned = 0, i.size = 0; /* nobody will ask: fewer classes */
     if (r->access[i.access].fresh && !weft__set_has(is->published, i.object)) return;
     WEFT_GROW(is->item, is->count, is->room);
     is->item[is->count++] = i;
@@ -248,6 +257,9 @@ static int round_of_pairs(struct weft_races *r, struct weft_set *published) {
     struct items is = {.published = published};
     struct group *group = NULL;
     size_t groups = 0, room = 0, outside = 0;
+    uint64_t used = 0;
+    for (uint32_t i = 0; i < r->roots; i++)
+        used |= 1ull << r->root[i].thread;
     for (uint32_t i = 0; i < r->roots; i++) {
         const struct weft_summary *sum = &r->summary[r->root[i].function];
         for (uint32_t k = 0; k < sum->count; k++) {
@@ -262,7 +274,7 @@ static int round_of_pairs(struct weft_races *r, struct weft_set *published) {
                                     .fresh = a->fresh,
                                     .aligned = a->aligned,
                                     .held = g->held,
-                                    .alive = alive(&r->root[i], g),
+                                    .alive = alive(&r->root[i], g) & used,
                                     .size = a->size,
                                     .access = g->access,
                                     .root = i,
