@@ -276,6 +276,12 @@ static void find_early(struct threads *t) {
         for (size_t i = f->calls; i-- > 0;)
             if (!t->starts[f->call[i].caller] && call_starts(t, &f->call[i]))
                 t->starts[f->call[i].caller] = 1, again = 1;
+        for (uint32_t i = 0; i < t->p->entries; i++) { /* a handler may run at any time after it was given */
+            const struct weft_entry *e = &t->p->entry[i];
+            if (e->effect != WEFT_EFF_LATER || e->call == UINT32_MAX || !t->starts[e->function]) continue;
+            again |= !f->call[e->call].starts;
+            f->call[e->call].starts = 1;
+        }
     }
     int initialiser_starts = f->opt.shared_library;
     for (uint32_t i = 0; i < t->p->entries; i++)
