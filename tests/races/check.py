@@ -7,7 +7,7 @@
 In comments at the end of lines: `RACE a` on two or more lines: each two of these are a pair that must be named; on one line
 only: that line with itself. `RACE a*`: with itself, too. Several labels may stand there. `MAY`: pairs with this line may be
 named, though they cannot happen: a limit that is known. All other pairs are mistakes. Built with -O0, -O1 and -O2; a head
-`LEVELS: -O2` means only these. Without optimisation, more may be named: `MAY0` is MAY for -O0 only."""
+`LEVELS: -O2` means only these, and `VARIABLES: a b` that pairs on others are not looked at. Without optimisation, more may be named: `MAY0` is MAY for -O0 only."""
 import itertools
 import json
 import os
@@ -62,7 +62,10 @@ def main():
         answer = json.loads(subprocess.run(["weft", "races", "--json", "program"], check=True, capture_output=True).stdout)
         pairs, may = expected(args, level)
         found = {}
+        only = re.search(r"VARIABLES: (.*)", head)
         for race in answer["races"]:
+            if only and race["variable"] not in only.group(1).split():
+                continue
             ends = [(os.path.basename(e["file"]), e["line"]) for e in race["ends"]]
             found.setdefault(frozenset(ends), race)
         for pair in pairs - set(found):

@@ -1,5 +1,8 @@
 /* Proves: fields, elements at constant places and thread-local variables are told apart; elements of an array are not. */
 // RUN: cd %t.dir && %python %root/tests/races/check.py %s
+// RUN: %weft races program | FileCheck %s
+// CHECK: {{^}}array[]
+// CHECK: {{^}}table[].inner.count
 #include <pthread.h>
 #include <stdlib.h>
 struct pair {
@@ -9,9 +12,16 @@ struct pair {
 static struct pair p;
 static int array[4];
 static _Thread_local int own;
+static volatile struct {
+    long other;
+    struct {
+        int flag, count;
+    } inner;
+} table[8];
 
 static void *run_a(void *arg) {
     p.a++;
+    table[3].inner.count = table[4].inner.flag; // RACE b
     array[(long)arg]++; // RACE a
     own++;
     return arg;
@@ -19,6 +29,7 @@ static void *run_a(void *arg) {
 
 static void *run_b(void *arg) {
     p.b++;
+    table[5].inner.count++; // RACE b
     array[(long)arg]++; // RACE a
     own++;
     return arg;

@@ -61,6 +61,22 @@ static int exposed(const struct weft_races *r, uint32_t object) {
     return r->p->object[object].exposed;
 }
 
+/* As weft__points_range, for a place that may be none of the solver's locations. */
+static int range_at(const struct weft_object *o, int64_t offset, int64_t size, int64_t *lo, int64_t *hi) {
+    int64_t end = o->stride ? o->stride : o->size >= 0 ? o->size : WEFT_FAR;
+    *lo = 0, *hi = end;
+    if (size == WEFT_WHOLE || o->blurred) return end > 0;
+    int64_t to = size == WEFT_TO_END || size >= WEFT_FAR ? WEFT_FAR : offset + size;
+    if (o->stride) {
+        int64_t at = ((offset % end) + end) % end;
+        if (to != WEFT_FAR && at + (to - offset) <= end) *lo = at, *hi = at + (to - offset);
+        return 1;
+    }
+    *lo = offset < 0 ? 0 : offset;
+    *hi = to < end ? to : end;
+    return *lo < *hi;
+}
+
 /* Everything that one access may touch. */
 static void add_items(struct weft_races *r, struct items *is, struct item i, const struct weft_guarded *g) {
     const struct weft_race_access *a = &r->access[i.access];
@@ -68,17 +84,10 @@ static void add_items(struct weft_races *r, struct items *is, struct item i, con
     if (at && at->kind == WEFT_ROOT_OBJECT) { /* known better than by its node, if the object is exposed */
         const struct weft_object *o = &r->p->object[at->base];
         if (o->constant) return;
-        uint32_t l = weft__points_location(r->p, at->base, at->offset, at->offset + 1);
-        if (!o->escaped && !o->exposed) return;
+        if ((!o->escaped && !o->exposed) || !range_at(o, at->offset, a->size, &i.lo, &i.hi)) return;
         i.object = at->base;
-        i.exact = a->size != WEFT_WHOLE;
-        if (o->stride == 0 && !o->blurred && a->size > 0) {
-            i.lo = at->offset, i.hi = at->offset + a->size;
-            add_item(r, is, i);
-        } else if (weft__points_range(r->p, l, 0, a->size, &i.lo, &i.hi)) {
-            i.exact &= !o->blurred && i.hi - i.lo == a->size;
-            add_item(r, is, i);
-        }
+        i.exact = !o->blurred && i.hi - i.lo == a->size;
+        add_item(r, is, i);
         return;
     }
     const struct weft_set *s = &r->p->node[weft__points_find(r->p, g->node)].pts;

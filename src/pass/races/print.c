@@ -31,25 +31,16 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
 
 /* ---- debug information ----------------------------------------------------------------------------------------- */
 
-static LLVMValueRef operand(struct weft_races *r, LLVMMetadataRef node, unsigned i) {
-    LLVMValueRef v = LLVMMetadataAsValue(LLVMGetModuleContext(r->f->module), node), op[32];
-    unsigned n = LLVMGetMDNodeNumOperands(v);
-    if (i >= n || n > 32) return NULL;
-    LLVMGetMDNodeOperands(v, op);
-    return op[i];
-}
-
 /* The source function that an instruction came from, inlined or not. */
 static const char *function_name(struct weft_races *r, LLVMMetadataRef location, unsigned *length) {
     LLVMMetadataRef scope = location ? LLVMDILocationGetScope(location) : NULL;
     for (int depth = 0; scope && depth < 64; depth++) {
         LLVMMetadataKind k = LLVMGetMetadataKind(scope);
         if (k == LLVMDISubprogramMetadataKind) {
-            LLVMValueRef name = operand(r, scope, 2);
-            return name ? LLVMGetMDString(name, length) : NULL;
+            return weft__name_string(r, scope, 2, length);
         }
-        LLVMValueRef up = k == LLVMDILexicalBlockMetadataKind || k == LLVMDILexicalBlockFileMetadataKind ? operand(r, scope, 1) : NULL;
-        scope = up ? LLVMValueAsMetadata(up) : NULL;
+        int block = k == LLVMDILexicalBlockMetadataKind || k == LLVMDILexicalBlockFileMetadataKind;
+        scope = block ? weft__name_operand(r, scope, 1) : NULL;
     }
     return NULL;
 }
@@ -95,9 +86,14 @@ static void put_offset(struct text *t, int64_t lo) {
 
 static void put_object(struct weft_races *r, struct text *t, uint32_t object, int64_t lo) {
     const struct weft_object *o = &r->p->object[object];
+    char name[512];
     switch (o->kind) {
     case WEFT_OBJ_GLOBAL:
     case WEFT_OBJ_TLS:
+        if (o->value && lo >= 0 && lo < WEFT_FAR && weft__name_variable(r, o->value, (uint64_t)lo, name, sizeof name)) {
+            put(t, "%s", name);
+            break;
+        }
         put(t, "%s", o->value ? weft__ir_name(o->value) : "?");
         put_offset(t, lo);
         break;

@@ -88,7 +88,7 @@ static void find_starts(struct weft_races *r) {
     for (size_t i = 0; i < f->calls; i++) {
         uint64_t s = r->call_starts[i];
         if (!s) continue;
-        s |= 1ull << WEFT_THREAD_OUTSIDE | 1ull << WEFT_THREAD_EXIT;
+        s |= 1ull << WEFT_THREAD_OUTSIDE | 1ull << WEFT_THREAD_EXIT | of[WEFT_THREAD_OUTSIDE] | of[WEFT_THREAD_EXIT];
         for (int t = 0; t < 64; t++)
             if (r->call_starts[i] >> t & 1) s |= of[t];
         r->call_starts[i] = s;

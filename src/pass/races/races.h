@@ -12,6 +12,7 @@
  *   fresh.c      accesses to memory that nobody else can know of yet
  *   summary.c    bottom-up over the call graph: accesses of a function and what it calls, with the locks since its entry
  *   pairs.c      from the summaries of thread entries to pairs
+ *   names.c      what variables are called in the source
  *   print.c      the answer as text
  */
 #ifndef WEFT_RACES_H
@@ -227,6 +228,12 @@ struct weft_races_result {
     size_t accesses, racy, atomic_only; /* loads, stores and the like in reachable code; of these */
 };
 void weft__pairs_find(struct weft_races *r);
+
+/* names.c */
+LLVMMetadataRef weft__name_operand(struct weft_races *r, LLVMMetadataRef node, unsigned i); /* NULL: there is none */
+const char *weft__name_string(struct weft_races *r, LLVMMetadataRef node, unsigned i, unsigned *length);
+/* What the bytes at an offset of a variable are called; 0: it is not known. */
+int weft__name_variable(struct weft_races *r, LLVMValueRef global, uint64_t offset, char *out, size_t room);
 
 /* print.c */
 char *weft__races_text(struct weft_races *r); /* new memory */
