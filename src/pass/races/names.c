@@ -27,7 +27,10 @@ static LLVMMetadataRef peeled(struct weft_races *r, LLVMMetadataRef type) {
         if (k == LLVMDICompositeTypeMetadataKind) return type;
         if (k != LLVMDIDerivedTypeMetadataKind) return NULL;
         uint16_t tag = LLVMGetDINodeTag(type);
+        size_t n = 0;
+        const char *name = LLVMDITypeGetName(type, &n);
         if (tag == 0x0f || tag == 0x10 || tag == 0x42) return NULL; /* pointers, references */
+        if (name && n > 8 && !strncmp(name, "pthread_", 8)) return NULL; /* nobody wants to know its members */
         type = weft__name_operand(r, type, OP_TYPE);
     }
     return NULL;
