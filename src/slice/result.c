@@ -133,7 +133,7 @@ static void add_locks(struct ranges *r, const struct weft_stepping *s, const str
 static int collect(struct weft_stepping *s, struct head *head, struct ranges *r, uint64_t **pcs, struct weft_err *err) {
     struct weft_tree tree = {0};
     const struct weft_graph *g = &s->f.graph;
-    int e = weft__tree_make((struct weft_trace *)s->t, &tree, err);
+    int e = weft__tree_make((struct weft_trace *)s->t, NULL, &tree, err);
     if (e < 0) return e;
     bool *relevant = weft__alloc(s->f.code.n + 1), *place = weft__alloc(s->f.nplaces + 1);
     for (weft_node n = 1; n < g->n; n++) {
@@ -310,7 +310,7 @@ int weft__slice_measure(struct weft_trace *t, const struct weft_relevant *s, str
     struct weft_blocks b;
     *all = *relevant = (struct weft_slice_size){0};
     struct measuring m = {.s = s, .all = all, .relevant = relevant};
-    int r = weft__blocks_make(t, &b, see, &m, err);
+    int r = weft__blocks_make(t, NULL, &b, see, &m, err);
     if (r < 0) goto out;
     const struct weft_block *last = NULL;
     for (size_t i = 0; i < b.n; i++) {
