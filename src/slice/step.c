@@ -424,9 +424,9 @@ static int run_ahead(struct weft_stepping *s, struct stepped *k, struct weft_err
     if (!put_stops(x, &s->f.code, &a, false)) return weft__err(err, errno, "a breakpoint cannot be taken out: %s", strerror(errno));
     bool whole = WSTOPSIG(status) == SIGTRAP && (end.pc - 1 == a.stop[0] || (a.nstops > 1 && end.pc - 1 == a.stop[1]));
     if (whole && !set_pc_sp(k->tid, end.pc - 1, end.r[WEFT_R_RSP])) return weft__err(err, errno, "ptrace: %s", strerror(errno));
-    size_t done = a.n; /* all, or up to the one that failed */
+    size_t done = a.n; /* all, or up to the one that failed: that is followed as when it is stepped */
     for (size_t i = 0; i < a.n && !whole; i++)
-        if (a.r[i].pc == end.pc) done = i;
+        if (a.r[i].pc == end.pc) done = i + 1;
     for (size_t i = 1; i < done; i++) {
         weft__follow_step(&s->f, k->t, &a.r[i]);
         s->steps++;
