@@ -56,12 +56,16 @@ static bool alike(const struct weft_trial *trial, const struct weft_failure *f, 
     return weft__failure_same(f, &trial->failure);
 }
 
-/* Ticks are not time, but a thread that waits in a loop uses them up. */
-static uint64_t bound_of(const struct weft_state *s) { return 4 * s->size.ticks + 1000000; }
+/* Ticks are not time, but a thread that waits in a loop uses them up. A run without preemptions may go on for long where the trace ends: it
+ * gets as many as the whole program needs, or, as long as that is not known, very many. */
+static uint64_t bound_of(const struct weft_trial *trial, const struct weft_state *s, enum weft_chaos how) {
+    if (how == WEFT_CHAOS_ALONE) return trial->ticks ? 2 * trial->ticks + 1000000 : 64 * s->size.ticks + 16000000;
+    return 4 * s->size.ticks + 1000000;
+}
 
 static struct weft_steered steer(const struct weft_trial *trial, const struct weft_candidate *c, enum weft_chaos how, enum weft_next next) {
     return (struct weft_steered){.from = c->from->t, .tree = &c->tree, .turns = c->turns, .nturns = c->nturns, .how = how, .next = next,
-                                 .bound = bound_of(c->from), .watch = trial->failure.last_site,
+                                 .bound = bound_of(trial, c->from, how), .watch = trial->failure.last_site,
                                  .nwatch = how == WEFT_CHAOS_ALONE ? trial->failure.last_sites : 0, .timeout_us = trial->timeout_us};
 }
 
@@ -109,6 +113,12 @@ static int alone(const struct weft_trial *trial, const struct weft_candidate *c,
     return good ? loose_threads(dir, loose, err) : 0;
 }
 
+static int open_state(const struct weft_trial *trial, const char *dir, uint64_t key, struct weft_state **out, struct weft_err *err) {
+    struct weft_trace *t;
+    int r = weft__trace_open(dir, &t, err);
+    return r < 0 ? r : weft__state_new(t, trial->order, key, out, err);
+}
+
 #define ORDERS 3
 static const enum weft_next order[ORDERS] = {WEFT_NEXT_CHILD, WEFT_NEXT_PARENT, WEFT_NEXT_TURNS};
 
@@ -119,6 +129,7 @@ static int alone_all(struct weft_trial *trial, const struct weft_candidate *c, c
                      unsigned *by, struct weft_err *err) {
     struct weft_strbuf path = {0};
     int r = 0;
+    uint64_t ticks = 0;
     weft__strbuf_printf(&path, "%s.alone", dir);
     *pass = *by = 0;
     for (unsigned i = 0; i < ORDERS && r == 0; i++) {
@@ -130,6 +141,13 @@ static int alone_all(struct weft_trial *trial, const struct weft_candidate *c, c
         r = alone(trial, c, order[i], path.s, &v, &watched, &loose, first ? &why : NULL, err);
         if (why.s) snprintf(trial->why, sizeof trial->why, "%s", why.s);
         weft__strbuf_fini(&why);
+        if (r == 0 && first && v == WEFT_PASSES) {
+            struct weft_state *s;
+            if ((r = open_state(trial, path.s, 0, &s, err)) == 0) {
+                if (s->size.ticks > ticks) ticks = s->size.ticks;
+                weft__state_free(s);
+            }
+        }
         remove_run(path.s);
         if (r < 0) break;
         if (first) trial->loose[order[i]] = loose;
@@ -138,14 +156,9 @@ static int alone_all(struct weft_trial *trial, const struct weft_candidate *c, c
         if (v == WEFT_PASSES && (watched || !trial->failure.last_sites)) *by |= 1u << order[i];
         if (!first && !(*by >> order[i] & 1)) break;
     }
+    if (first) trial->ticks = ticks;
     weft__strbuf_fini(&path);
     return r;
-}
-
-static int open_state(const struct weft_trial *trial, const char *dir, uint64_t key, struct weft_state **out, struct weft_err *err) {
-    struct weft_trace *t;
-    int r = weft__trace_open(dir, &t, err);
-    return r < 0 ? r : weft__state_new(t, trial->order, key, out, err);
 }
 
 /* Runs it once more: then its turns are known by what the threads do before they end. Positions alone would not fit any more where

@@ -180,6 +180,7 @@ struct weft_trial {
     struct weft_failure failure;
     uint64_t loose[WEFT_NEXT_TURNS + 1]; /* by order: threads that nobody joins */
     char why[256];   /* an order did not pass */
+    uint64_t ticks;  /* of the longest one that does */
     unsigned orders; /* bits, by enum weft_next: in these it passes. 0: it passes in none of those without preemptions that were tried */
     bool (*fails)(void *ctx, const char *out, const char *errors); /* --fail-if: asks about these files; may be NULL */
     void *ctx;
