@@ -76,7 +76,7 @@ static void count_threads(const struct weft_state *first, const struct weft_stat
         if (s->tree.list[k].removed) continue;
         size_t n = site[t] ? weft__symbols_sources(y, site[t], from, 8) : 0;
         if (!n)
-            weft__strbuf_puts(&name, "?");
+            weft__strbuf_puts(&name, site[t] ? "?" : "that had done nothing yet");
         else if (*from[n - 1].function)
             weft__strbuf_printf(&name, "%s, %s", from[n - 1].function, from[n - 1].place);
         else
