@@ -189,6 +189,7 @@ static void publish(struct simplify *x, struct weft_strbuf *text) {
     if (x->published != x->search.now->id) {
         struct weft_err err;
         int r = replays(x->search.now->dir, &err);
+        if (r < 0 && weft__pool_stopping(&x->pool)) return; /* Ctrl-C is for all: that replay ended by it */
         if (r < 0 && !x->error) {
             x->error = r;
             x->err = err;

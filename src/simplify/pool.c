@@ -367,6 +367,14 @@ int weft__pool_open(struct weft_pool *p, uint64_t what, struct weft_err *err) {
     return r;
 }
 
+bool weft__pool_stopping(const struct weft_pool *p) {
+    sigset_t pending;
+    if (sigpending(&pending) < 0) return false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (sigismember(&pending, ends[i]) && sigismember(&p->mask, ends[i]) == 0) return true;
+    return false;
+}
+
 void weft__pool_close(struct weft_pool *p, bool remove) {
     if (remove && p->journal >= 0) weft__folder_remove(p->work);
     if (p->journal >= 0) close(p->journal);

@@ -172,6 +172,7 @@ struct weft_pool {
 /* work: a folder that is made, or that of a search with the same `what` that was stopped; one of another is removed. Signals that end
  * weft are blocked from here on: they stop the search. */
 int weft__pool_open(struct weft_pool *p, uint64_t what, struct weft_err *err) WEFT_MUST;
+bool weft__pool_stopping(const struct weft_pool *p); /* a signal that stops it has come, and will be seen */
 void weft__pool_close(struct weft_pool *p, bool remove); /* the folder as well */
 uint64_t weft__now_us(void);
 
