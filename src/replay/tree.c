@@ -165,6 +165,26 @@ static int second_walk(struct weft_trace *t, struct find *f, struct weft_err *er
     return r;
 }
 
+/* Threads that were created, and had not begun when all was over. */
+static void add_unborn(struct find *f) {
+    size_t began = f->n;
+    for (size_t m = 0; m < f->nmade; m++) {
+        const struct made *x = &f->made[m];
+        size_t creations = 0, starts = 0;
+        uint64_t from = 0;
+        for (size_t k = 0; k <= m; k++) creations += f->made[k].slot == x->slot && f->made[k].creator_slot == x->creator_slot;
+        for (size_t k = 0; k < began; k++) {
+            starts += f->list[k].slot == x->slot && f->parent_slot[k] == x->creator_slot;
+            if (f->list[k].slot == x->slot && f->list[k].to_tick > from) from = f->list[k].to_tick;
+        }
+        if (creations <= starts) continue;
+        f->list = weft__grow(f->list, &f->cap, f->n + 1, sizeof *f->list);
+        f->parent_slot = weft__grow(f->parent_slot, &f->pcap, f->n + 1, sizeof *f->parent_slot);
+        f->list[f->n] = (struct weft_tree_thread){.slot = x->slot, .from_tick = from + 1, .to_tick = from + 1};
+        f->parent_slot[f->n++] = x->creator_slot;
+    }
+}
+
 /* Found index of the parent of the k-th thread; also when that created it. */
 static uint32_t parent_of(const struct find *f, size_t k) {
     size_t nth = 0;
@@ -219,6 +239,7 @@ int weft__tree_make(struct weft_trace *t, const struct weft_order *sites, struct
         finish_passes(&f);
     }
     if (r == 0) r = second_walk(t, &f, err);
+    if (r == 0) add_unborn(&f);
     if (r == 0) r = order(&f, out, t, err);
     for (size_t k = 0; k < f.n; k++) {
         free(f.list[k].pass);

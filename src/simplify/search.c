@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What is left out, in rounds, as long as threads or iterations go away:
+/* What is left out, in rounds, as long as threads, iterations or switches go away:
  *
  *   threads      level by level of the thread tree, delta debugging over the threads of a level; descendants go along (LEAN's
  *                algorithms 1 and 2)
@@ -438,7 +438,9 @@ int weft__search(struct weft_search *s, struct weft_err *err) {
         s->round++;
         r = by_threads(s, &gone, err);
         if (r == 0) r = by_iterations(s, &gone, err);
+        struct weft_size was = s->now->size;
         if (r == 0) r = by_switches(s, err);
+        gone |= weft__size_fewer(&s->now->size, &was); /* with another order, other threads may be needed */
     }
     bool changed = r == 0;
     while (r == 0 && changed) {
