@@ -124,7 +124,7 @@ static void put_address(struct weft_races *r, struct text *t, uint32_t a) {
         put_address(r, t, x->base);
         put_offset(t, x->offset);
     } else {
-        put(t, "in the object, %+lld", (long long)x->offset);
+        put(t, "a lock of the same object (%+lld bytes)", (long long)x->offset);
     }
 }
 
