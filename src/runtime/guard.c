@@ -21,7 +21,10 @@ static int look(unsigned char *g) {
         return r;
     }
     if (__atomic_load_n(&g[0], __ATOMIC_ACQUIRE)) return 0;
-    return __atomic_exchange_n(&g[1], 1, __ATOMIC_ACQ_REL) ? -1 : 1;
+    if (__atomic_exchange_n(&g[1], 1, __ATOMIC_ACQ_REL)) return -1;
+    if (likely(!__atomic_load_n(&g[0], __ATOMIC_ACQUIRE))) return 1;
+    __atomic_store_n(&g[1], 0, __ATOMIC_RELEASE); /* somebody made it between the two looks */
+    return 0;
 }
 
 static int foreign_lock;
