@@ -141,7 +141,7 @@ WEFT_WRAP(mmap64, weft__w_mmap);
 WEFT_WRAP(shmat, weft__w_shmat);
 
 /* syscall(): whatever the program asks for, with the number first. So the last of six arguments is on the program's stack,
- * which the body is not on: the stub (stubs.S) puts it into tls.saved[8]. */
+ * which the body is not on: the entry (stubs.S) puts it into tls.saved[8]. */
 WEFT_HIDDEN long weft__w_syscall(long nr, long a, long b, long c, long d, long e) {
     return call(nr, a, b, c, d, e, (long)__weft_tls.saved[8]);
 }

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import struct
+import threading
 import time
 
 
@@ -41,6 +42,25 @@ class Server(Case):
 
     def ready(self):
         wait_port(self.port)
+
+
+def at_once(n, client):
+    """client(0) to client(n - 1), each in a thread. Raises what one of them raised."""
+    failed = []
+
+    def one(number):
+        try:
+            client(number)
+        except Exception as e:
+            failed.append(e)
+
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(n)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    if failed:
+        raise failed[0]
 
 
 def free_port():

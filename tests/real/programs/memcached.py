@@ -2,9 +2,8 @@
 """memcached with 4 threads; 4 clients of our own set, get and increment, one request at a time."""
 import random
 import socket
-import threading
 
-from case import Server
+from case import Server, at_once
 
 PACKAGES = ["memcached"]
 BUILD = './configure CC="$CC"; make -j2 memcached'
@@ -45,21 +44,7 @@ def clients(port, requests):
     with socket.create_connection(("127.0.0.1", port)) as s:
         s.sendall(b"set counter 0 0 1\r\n0\r\n")
         s.recv(100)
-    failed = []
-
-    def one(number):
-        try:
-            client(port, number, requests // CLIENTS)
-        except Exception as e:  # told by the main thread
-            failed.append(e)
-
-    threads = [threading.Thread(target=one, args=(i,)) for i in range(CLIENTS)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    if failed:
-        raise failed[0]
+    at_once(CLIENTS, lambda number: client(port, number, requests // CLIENTS))
 
 
 class Load(Server):

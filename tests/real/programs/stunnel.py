@@ -6,7 +6,7 @@ import ssl
 import subprocess
 import threading
 
-from case import Server
+from case import Server, at_once
 
 PACKAGES = ["stunnel4"]
 BUILD = './configure CC="$CC" --with-threads=pthread --disable-systemd --disable-libwrap; make -j2 -C src'
@@ -57,36 +57,25 @@ class Load(Server):
     def command(self, program, work):
         return [program, work + "/conf"]
 
-    def client(self, number, connections, failed):
+    def client(self, number):
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        try:
-            for i in range(connections):
-                with socket.create_connection(("127.0.0.1", self.port)) as plain, context.wrap_socket(plain) as s:
-                    for k in range(MESSAGES):
-                        message = b"%d %d %d;" % (number, i, k) * (1 + 37 * k)
-                        s.sendall(message)
-                        got = b""
-                        while len(got) < len(message):
-                            more = s.recv(65536)
-                            if not more:
-                                raise RuntimeError("the connection was closed")
-                            got += more
-                        if got != message:
-                            raise RuntimeError("something else came back")
-        except Exception as e:  # told by the main thread
-            failed.append(e)
+        for i in range(self.requests // CLIENTS):
+            with socket.create_connection(("127.0.0.1", self.port)) as plain, context.wrap_socket(plain) as s:
+                for k in range(MESSAGES):
+                    message = b"%d %d %d;" % (number, i, k) * (1 + 37 * k)
+                    s.sendall(message)
+                    got = b""
+                    while len(got) < len(message):
+                        more = s.recv(65536)
+                        if not more:
+                            raise RuntimeError("the connection was closed")
+                        got += more
+                    if got != message:
+                        raise RuntimeError("something else came back")
 
     def load(self, pid):
-        failed = []
-        each = self.requests // CLIENTS
-        threads = [threading.Thread(target=self.client, args=(i, each, failed)) for i in range(CLIENTS)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-        if failed:
-            raise failed[0]
+        at_once(CLIENTS, self.client)
 
 
 def cases(options):

@@ -3,9 +3,8 @@
 import os
 import socket
 import struct
-import threading
 
-from case import Server
+from case import Server, at_once
 
 PACKAGES = ["unbound"]
 BUILD = './configure CC="$CC" --with-pthreads --with-libevent --disable-shared --disable-flto; make -j2 unbound'
@@ -57,25 +56,15 @@ class Load(Server):
         if answer[:2] != struct.pack(">H", number) or answer[3] & 15 != NAMES[name]:
             raise RuntimeError("the answer for %s is wrong: %s" % (name, answer.hex()))
 
-    def client(self, n, failed):
+    def client(self, _):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
             s.connect(("127.0.0.1", self.port))
             s.settimeout(30)
-            try:
-                for i in range(n):
-                    self.ask(s, i & 0xFFFF, list(NAMES)[i % len(NAMES)])
-            except Exception as e:  # told by the main thread
-                failed.append(e)
+            for i in range(self.requests // CLIENTS):
+                self.ask(s, i & 0xFFFF, list(NAMES)[i % len(NAMES)])
 
     def load(self, pid):
-        failed = []
-        threads = [threading.Thread(target=self.client, args=(self.requests // CLIENTS, failed)) for _ in range(CLIENTS)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-        if failed:
-            raise failed[0]
+        at_once(CLIENTS, self.client)
 
 
 def cases(options):
