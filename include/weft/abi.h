@@ -116,8 +116,8 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  *   __weft_verify       rdi: address; rsi: WEFT_ACC_* | size; after the access, in verify builds only
  *   __weft_repeat_cold  saved[10]: WEFT_REPEAT_* (trace.h): an iteration of a loop begins, and the thread's id is WEFT_POISON. Gives
  *                       saved[9]: 1: it is left out. In the source, and until the link, this is a call __weft_repeat(flags).
- *   __weft_come_in      an address-taken function was entered while outside
- *   __weft_go_out       and is left again
+ *   __weft_come_in      an address-taken function was entered while outside, or a call of foreign code is over
+ *   __weft_go_out       such a function is left again, or foreign code is about to be called
  */
 #define WEFT_ACC_SIZE 0x0000ffffu
 #define WEFT_ACC_OP_SHIFT 16 /* enum weft_atomic, of an atomic */

@@ -1,5 +1,6 @@
 ; Proves: a function that foreign code may call comes inside at its entry and goes out again on every return, and when an
-; exception leaves it; one that only this module calls does neither.
+; exception leaves it; one that only this module calls does neither. Functions whose address is taken have a section of their
+; own, and a call by address goes out if it does not lead there.
 ; RUN: env WEFT_PLAN=shared bash -c '%weft-opt %s -o %t.ll'
 ; RUN: %shape %t.ll
 ; RUN: FileCheck %s < %t.ll
@@ -9,7 +10,7 @@ target triple = "x86_64-pc-linux-gnu"
 declare i32 @__gxx_personality_v0(...)
 declare void @library(ptr)
 
-; CHECK-LABEL: define internal i32 @called_back
+; CHECK-LABEL: define internal i32 @called_back({{.*}} section "weft_taken"
 ; CHECK: %[[OUT:.*]] = load i8, ptr getelementptr (i8, ptr @__weft_tls, i64 18)
 ; CHECK-NEXT: %[[WAS:.*]] = icmp ne i8 %[[OUT]], 0
 ; CHECK: __weft_come_in
@@ -50,4 +51,16 @@ define internal void @throws() {
 define i32 @main() {
   call void @library(ptr @called_back)
   ret i32 0
+}
+; CHECK-LABEL: define i32 @by_address
+; CHECK: %[[AT:.*]] = sub i64 %{{.*}}, ptrtoint (ptr @__start_weft_taken to i64)
+; CHECK: %[[FOREIGN:.*]] = icmp uge i64 %[[AT]], {{.*}}__stop_weft_taken
+; CHECK: br i1 %[[FOREIGN]],
+; CHECK: __weft_go_out
+; CHECK: call i32 %f(i1 true)
+; CHECK: load i8, ptr getelementptr (i8, ptr @__weft_tls, i64 18)
+; CHECK: __weft_come_in
+define i32 @by_address(ptr %f) {
+  %r = call i32 %f(i1 true)
+  ret i32 %r
 }

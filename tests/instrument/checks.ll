@@ -184,7 +184,7 @@ define i32 @arguments(ptr %p) {
   ret i32 %v
 }
 ; What was said of a function is not true of it any more.
-; CHECK: define i32 @reads(ptr %p) {
+; CHECK: define i32 @reads(ptr %p) section "weft_taken" {
 define i32 @reads(ptr %p) memory(argmem: read) willreturn nosync {
   %v = load i32, ptr %p
   ret i32 %v

@@ -472,19 +472,28 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
         weft__rw_call_named(r, "__weft_serial_begin", t1, &object, 1);
     }
     if (external && !(e && e->class == WEFT_EXT_WRAP && weft__rw_interposed(name)) && (e || !weft__external_ordered(name))) take(r, i, e);
+    LLVMValueRef foreign = NULL;
     if (out && !must_tail) {
         weft__rw_at(r, i);
-        weft__rw_call0(r, r->go_out);
+        if (LLVMIsAFunction(callee)) {
+            weft__rw_call0(r, r->go_out);
+        } else {
+            foreign = weft__rw_foreign(r, callee);
+            LLVMValueRef cold = weft__shim_cold(foreign, i);
+            weft__rw_at(r, cold);
+            weft__rw_call0(r, r->go_out);
+        }
         r->s->outs++;
     }
     int twice = weft__shim_returns_twice(i);
     if (must_tail || !(out || reenter || twice || serialize)) return;
     LLVMValueRef nx = after(i);
     if (!nx) return;
-    if (out) {
+    if (out && !foreign) {
         weft__rw_at(r, nx);
         weft__rw_call0(r, r->come_in);
-    }
+    } else if (out)
+        weft__rw_come_in(r, nx);
     if (serialize) {
         weft__rw_at(r, nx);
         weft__rw_call_named(r, "__weft_serial_end", t1, &object, 1);

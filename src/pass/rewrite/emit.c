@@ -216,6 +216,31 @@ LLVMValueRef weft__rw_call_named(struct weft_rw *r, const char *name, LLVMTypeRe
 
 uint64_t weft__rw_size_of(struct weft_rw *r, LLVMTypeRef t) { return LLVMStoreSizeOfType(r->dl, t); }
 
+LLVMValueRef weft__rw_come_in(struct weft_rw *r, LLVMValueRef before) {
+    weft__rw_at(r, before);
+    LLVMValueRef o = weft__rw_load(r, r->i8, weft__rw_tls_word(r, WEFT_TLS_OUTSIDE), 1);
+    LLVMValueRef was = LLVMBuildICmp(r->b, LLVMIntNE, o, LLVMConstInt(r->i8, 0, 0), "");
+    LLVMValueRef cold = weft__shim_cold(was, before);
+    weft__rw_at(r, cold);
+    weft__rw_call0(r, r->come_in);
+    return was;
+}
+
+static LLVMValueRef bound(struct weft_rw *r, const char *name) {
+    LLVMValueRef g = LLVMGetNamedGlobal(r->m, name);
+    if (!g) {
+        g = LLVMAddGlobal(r->m, r->i8, name);
+        LLVMSetVisibility(g, LLVMHiddenVisibility);
+    }
+    return LLVMConstPtrToInt(g, r->i64);
+}
+
+LLVMValueRef weft__rw_foreign(struct weft_rw *r, LLVMValueRef callee) {
+    LLVMValueRef start = bound(r, "__start_" WEFT_TAKEN_SECTION), stop = bound(r, "__stop_" WEFT_TAKEN_SECTION);
+    LLVMValueRef at = LLVMBuildSub(r->b, LLVMBuildPtrToInt(r->b, callee, r->i64, ""), start, "");
+    return LLVMBuildICmp(r->b, LLVMIntUGE, at, LLVMBuildSub(r->b, stop, start, ""), "");
+}
+
 #define LARGE (4 * WEFT_LINE) /* accesses of more bytes are taken as ranges */
 
 void weft__rw_group_begin(struct weft_rw *r, LLVMValueRef before) {

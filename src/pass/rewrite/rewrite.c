@@ -285,6 +285,7 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
                 push(&rets, i);
         }
     int taken = weft__facts_address_taken(r->f, fn) && strcmp(weft__rw_name_of(fn), "main");
+    if (taken && !LLVMGetSection(fn)) LLVMSetSection(fn, WEFT_TAKEN_SECTION);
     cycle_heads(fn, &heads);
     char *waits = calloc(heads.n + 1, 1);
     if (!waits) abort();
@@ -297,11 +298,7 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     free(waits);
     for (size_t k = 0; k < pads.n; k++) {
         LLVMValueRef first = LLVMGetNextInstruction(pads.v[k]);
-        weft__rw_at(r, first);
-        LLVMValueRef o = weft__rw_load(r, r->i8, weft__rw_tls_word(r, WEFT_TLS_OUTSIDE), 1);
-        LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, o, LLVMConstInt(r->i8, 0, 0), ""), first);
-        weft__rw_at(r, cold);
-        weft__rw_call0(r, r->come_in);
+        weft__rw_come_in(r, first);
         if (r->unwinds) { /* an ordered call may have thrown: its turn is over */
             weft__rw_at(r, first);
             weft__rw_call_named(r, "__weft_serial_unwind", r->cold_t, NULL, 0);
@@ -313,17 +310,12 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     if (accesses.n || has_calls || heads.n) forget(fn);
     if (accesses.n || has_calls) weft__rw_tick(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
     if (taken && (accesses.n || has_calls)) {
-        LLVMValueRef first = weft__shim_first(LLVMGetEntryBasicBlock(fn));
-        weft__rw_at(r, first);
-        was = LLVMBuildICmp(r->b, LLVMIntNE, weft__rw_load(r, r->i8, weft__rw_tls_word(r, WEFT_TLS_OUTSIDE), 1), LLVMConstInt(r->i8, 0, 0), "");
-        LLVMValueRef cold = weft__shim_cold(was, first);
-        weft__rw_at(r, cold);
-        weft__rw_call0(r, r->come_in);
+        was = weft__rw_come_in(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
         r->s->callbacks++;
         for (size_t k = 0; k < rets.n; k++) {
             LLVMValueRef ret = rets.v[k], prev = LLVMGetPreviousInstruction(ret);
             if (prev && weft__shim_must_tail(prev)) continue;
-            cold = weft__shim_cold(was, ret);
+            LLVMValueRef cold = weft__shim_cold(was, ret);
             weft__rw_at(r, cold);
             weft__rw_call0(r, r->go_out);
         }
@@ -384,6 +376,9 @@ static const char note[] = ".section .note.weft,\"a\",@note\n.p2align 2\n.long 5
 /* The executable's first initialiser (weft__scrub). */
 static const char first[] = ".section .init_array.0,\"aw\",@init_array\n.p2align 3\n.quad __weft_start_program\n.previous\n";
 
+/* Not empty, so that the linker makes it, and the symbols of its bounds. */
+static const char taken_section[] = ".section " WEFT_TAKEN_SECTION ",\"ax\",@progbits\n.p2align 4\n.skip 16, 0xcc\n.previous\n";
+
 void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct weft_pass_options *o, struct weft_pass_stats *s) {
     struct weft_rw r;
     weft__rw_init(&r, m, f, o, s);
@@ -395,6 +390,7 @@ void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct wef
     free(fns.v);
     free(early.v);
     LLVMAppendModuleInlineAsm(m, note, sizeof note - 1);
+    LLVMAppendModuleInlineAsm(m, taken_section, sizeof taken_section - 1);
     if (!o->shared_library) LLVMAppendModuleInlineAsm(m, first, sizeof first - 1);
     weft__rw_fini(&r);
 }

@@ -36,6 +36,12 @@ LLVMValueRef weft__rw_tls_word(struct weft_rw *r, uint64_t off); /* address of a
 LLVMValueRef weft__rw_function(struct weft_rw *r, const char *name, LLVMTypeRef t); /* declared once */
 LLVMValueRef weft__rw_call_named(struct weft_rw *r, const char *name, LLVMTypeRef t, LLVMValueRef *a, unsigned n);
 void weft__rw_call0(struct weft_rw *r, LLVMValueRef a);                             /* of cold_t */
+/* If the thread is outside here, it comes in; gives that condition. */
+LLVMValueRef weft__rw_come_in(struct weft_rw *r, LLVMValueRef before);
+/* Whether a function called by its address is not one of this module. */
+LLVMValueRef weft__rw_foreign(struct weft_rw *r, LLVMValueRef callee);
+/* Where the module's functions are whose address is taken; a name in C, so that the linker defines __start_ and __stop_ of it. */
+#define WEFT_TAKEN_SECTION "weft_taken"
 uint64_t weft__rw_size_of(struct weft_rw *r, LLVMTypeRef t);
 static inline const char *weft__rw_name_of(LLVMValueRef v) {
     size_t n;
