@@ -38,7 +38,7 @@ struct report {
 struct job {
     pid_t pid; /* 0: free */
     int out, err, report;
-    uint64_t number;
+    uint64_t number, begun_us;
 };
 
 struct loop {
@@ -236,6 +236,7 @@ static void start(struct loop *l, struct job *j) {
         return;
     }
     j->number = ++l->started;
+    j->begun_us = now_us();
     l->active++;
 }
 
@@ -307,6 +308,18 @@ static void stop_all(struct loop *l, int sig) {
         if (l->jobs[i].pid) kill(l->jobs[i].pid, sig);
 }
 
+/* Of runs that --for ends, those that were hardly quick: they may hang in a way that --idle does not see. */
+#define LONG_US 1000000
+static void say_unfinished(const struct loop *l) {
+    for (uint64_t i = 0; i < l->c->jobs; i++) {
+        const struct job *j = &l->jobs[i];
+        uint64_t us = now_us() - j->begun_us;
+        if (j->pid && us >= LONG_US)
+            weft__warn("run %llu was still running after %.1f s and counts for nothing; with --timeout it would be a failing one",
+                       (unsigned long long)j->number, (double)us / 1e6);
+    }
+}
+
 static void run_all(struct loop *l) {
     sigset_t set = end_set();
     bool told = false;
@@ -314,7 +327,11 @@ static void run_all(struct loop *l) {
     for (;;) {
         uint64_t now = now_us(), left = SHOW_US;
         if (l->c->tries && l->started >= l->c->tries && !l->active) return;
-        if (l->c->time_us && now - l->begun_us >= l->c->time_us) l->over = true;
+        if (l->c->time_us && now - l->begun_us >= l->c->time_us && !l->over) {
+            l->over = true;
+            wipe(l);
+            say_unfinished(l);
+        }
         if (l->over && !told) {
             stop_all(l, SIGTERM);
             told = true;
