@@ -1,5 +1,5 @@
-/* Proves: memory operands of inline assembly are checked, several as a group; statements that may touch other memory are
- * named once; the time-stamp counter and random numbers are inputs. */
+/* Proves: memory operands of inline assembly are checked, several as a group, with the widths of the instructions; statements that
+ * may touch other memory are named once, also if they have memory operands, or no "memory" clobber; the time-stamp counter and random numbers are inputs. */
 // RUN: %clang -g -O1 -fno-discard-value-names -march=x86-64-v3 -mrdrnd -mrdpid -S -emit-llvm %s -o %t.in.ll
 // RUN: %weft-opt %t.in.ll -o %t.ll 2> %t.err
 // RUN: %shape %t.ll
@@ -31,6 +31,7 @@ void fences(void) {
     __asm__ volatile("" ::: "memory");
     __asm__ volatile("mfence; pause\n\tlfence" ::: "memory");
     __asm__ volatile("rep; nop" ::: "memory");
+    __asm__ volatile("lock; addl $0, 0(%%rsp)" ::: "memory");
     uint64_t sp;
     __asm__ volatile("movq %%rsp, %0 # (not memory)" : "=r"(sp)::"memory");
 }
@@ -38,6 +39,39 @@ void fences(void) {
 // CHECK: call void @__weft_take_object(ptr %p)
 // SAID: weft: warning: {{.*}}asm.c:[[#@LINE+1]]: inline assembly in 'hidden' may touch memory
 void hidden(int *p) { __asm__ volatile("incl (%0)" : : "r"(p) : "memory"); }
+
+// CHECK-LABEL: @beside(
+// CHECK: call void @__weft_take_object(ptr %p)
+// SAID: weft: warning: {{.*}}asm.c:[[#@LINE+1]]: inline assembly in 'beside' may touch memory
+void beside(int *p, long *q) { __asm__ volatile("movl (%1), %%eax; incq %0" : "+m"(*q) : "r"(p) : "memory", "eax"); }
+
+// CHECK-LABEL: @careless(
+// CHECK: call void @__weft_take_object(ptr %p)
+// SAID: weft: warning: {{.*}}asm.c:[[#@LINE+3]]: inline assembly in 'careless' may touch memory
+int careless(int *p) {
+    int v;
+    __asm__ volatile("movl (%1), %0" : "=r"(v) : "r"(p));
+    return v;
+}
+// 16 bytes, by the name; 8, by the suffix; 4, by the register.
+// CHECK-LABEL: @wide(
+// CHECK: __weft_miss{{.*}}(ptr %p, i32 50331664)
+// CHECK-LABEL: @suffix(
+// CHECK: __weft_miss{{.*}}(ptr %p, i32 50331656)
+// CHECK-LABEL: @by_register(
+// CHECK: __weft_miss{{.*}}(ptr %p, i32 50331652)
+void wide(long *p, long a, long d) { __asm__ volatile("lock; cmpxchg16b %0" : "+m"(*p), "+a"(a), "+d"(d) : "b"(1l), "c"(2l) : "cc"); }
+void suffix(char *p) { __asm__ volatile("lock; incq %0" : "+m"(*p) : : "cc"); }
+int by_register(char *p, int x) {
+    __asm__ volatile("xchg %1, %0" : "+m"(*p), "+r"(x));
+    return x;
+}
+// CHECK-LABEL: @bit(
+// CHECK: [[W:%.*]] = ashr i64 %n, 6
+// CHECK: [[B:%.*]] = mul i64 [[W]], 8
+// CHECK: [[AT:%.*]] = getelementptr i8, ptr %p, i64 [[B]]
+// CHECK: __weft_miss{{.*}}(ptr [[AT]], i32 50331656)
+void bit(long *p, long n) { __asm__ volatile("lock; btsq %1, %0" : "+m"(*p) : "r"(n) : "cc"); }
 
 // CHECK-LABEL: @jumping(
 // CHECK: __weft_miss{{.*}}(ptr %p, i32 4)

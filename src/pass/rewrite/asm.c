@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What an inline assembly statement does to memory, as far as its constraints and a look at its text can tell:
  *
- *   - memory operands ("m", "+m", ...; in LLVM indirect constraints, "=*m") are exact: address, size, read or written;
- *   - with a "memory" clobber it may touch more. Text without any reference to memory (fences, pause, register moves) does
- *     not; for the rest the objects that pointer operands point into are all that can be taken, and the build says so;
+ *   - memory operands ("m", "+m", ...; in LLVM indirect constraints, "=*m") tell address, and whether it is read or written. Their
+ *     type is what the author chose to write there, and often smaller than what the instruction accesses (cmpxchg16b on a
+ *     word, cmpxchgq on a char): the instruction's own width counts too. A bit instruction with its bit in a register goes
+ *     to the word that has this bit;
+ *   - the text may refer to more memory, by addresses in registers: with a "memory" clobber or, by mistake, without. The objects
+ *     that pointer operands point into are all that can be taken, and the build says so. Fences, pause, moves between
+ *     registers and what is at the stack pointer (lock addl $0, (%rsp) is a fence) are no such references;
  *   - rdtsc and the like are inputs. The usual forms are replaced by calls of the runtime; the build tells of others.
  *
  * This file only looks; the rewriter acts. cpuid counts as harmless: its results belong to the machine. A system call made
@@ -12,6 +16,7 @@
 #include "rewrite.h"
 #include <ctype.h>
 #include <llvm-c/Target.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* One statement of the text: mnemonic, and what follows. */
@@ -66,6 +71,13 @@ static int one_of(const char *name, const char *const *list) {
     return 0;
 }
 
+/* Length of an address at the stack pointer, as 0(%rsp), if there is one. */
+static size_t at_stack(const char *p, size_t n) {
+    size_t k = 0;
+    while (k < n && (isxdigit((unsigned char)p[k]) || p[k] == '-' || p[k] == 'x')) k++;
+    return n - k >= 6 && (!strncmp(p + k, "(%rsp)", 6) || !strncmp(p + k, "(%esp)", 6)) ? k + 6 : 0;
+}
+
 /* The statement surely does not touch the program's memory. */
 static int harmless(const struct statement *s) {
     static const char *const always[] = {"nop*", "pause", "mfence", "lfence", "sfence", "serialize", "cpuid", "rdtsc*", "rdpid*",
@@ -81,6 +93,12 @@ static int harmless(const struct statement *s) {
     int start = 1;
     for (size_t i = 0; i < s->rest_len; i++) {
         char c = s->rest[i];
+        size_t stack = start ? at_stack(s->rest + i, s->rest_len - i) : 0;
+        if (stack) {
+            i += stack - 1;
+            start = 0;
+            continue;
+        }
         if (c == '(' || c == '[') return 0;
         if (c == ',') {
             start = 1;
@@ -93,21 +111,79 @@ static int harmless(const struct statement *s) {
     return 1;
 }
 
-static void operand(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef call, unsigned arg, int write) {
+/* What $0, $1, ... in the text stand for. */
+struct names {
+    unsigned count;
+    struct name {
+        int memory;     /* index of the memory operand, or -1 */
+        int arg;        /* an input in a register: which argument, else -1 */
+        uint64_t bytes; /* of one in a register */
+    } of[WEFT_ASM_OPERANDS];
+};
+static void add_name(struct names *names, struct name n) {
+    if (names->count < WEFT_ASM_OPERANDS) names->of[names->count++] = n;
+}
+/* The next $n or ${n:q} in the statement from byte *i on, or NULL. $$ is a dollar, for an immediate. */
+static const struct name *next_name(const struct names *names, const struct statement *s, size_t *i) {
+    for (; *i + 1 < s->rest_len; ++*i) {
+        if (s->rest[*i] != '$') continue;
+        const char *c = s->rest + ++*i;
+        unsigned n = *c == '$' ? WEFT_ASM_OPERANDS : (unsigned)atoi(c + (*c == '{'));
+        if (n < names->count) return &names->of[n];
+    }
+    return NULL;
+}
+
+/* Takes from a statement how much it accesses of the memory operands that it names: by its suffix, or without one as much as the
+ * widest register that it names has. */
+static void widen(struct weft_asm *a, const struct statement *s, const struct names *names) {
+    static const char *const stems[] = {"mov", "add", "sub", "and", "or",  "xor",  "inc",  "dec",  "neg",     "not",    "adc",
+                                        "sbb", "bt",  "bts", "btr", "btc", "cmp", "test", "xchg", "xadd", "cmpxchg", "movnti", NULL};
+    static const char suffixes[] = "bwlq";
+    uint64_t bytes = !strcmp(s->name, "cmpxchg16b") ? 16 : !strcmp(s->name, "cmpxchg8b") ? 8 : 0;
+    size_t n = strlen(s->name), i = 0;
+    const struct name *k, *reg = NULL;
+    char stem[sizeof s->name];
+    while ((k = next_name(names, s, &i)))
+        if (k->memory < 0 && (!reg || k->bytes > reg->bytes)) reg = k;
+    memcpy(stem, s->name, n + 1);
+    const char *suffix = n ? strchr(suffixes, stem[n - 1]) : NULL;
+    if (one_of(stem, stems)) {
+        if (reg) bytes = reg->bytes;
+    } else if (suffix) {
+        stem[n - 1] = 0;
+        if (one_of(stem, stems)) bytes = 1u << (suffix - suffixes);
+    }
+    for (i = 0; (k = next_name(names, s, &i));) {
+        struct weft_asm_operand *o = k->memory < 0 ? NULL : &a->operand[k->memory];
+        if (o && bytes > o->size) o->size = bytes;
+        if (o && !strncmp(stem, "bt", 2) && reg) o->bit = reg->arg, o->unit = bytes;
+    }
+}
+
+/* Index of the memory operand that argument arg is. */
+static int operand(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef call, unsigned arg, int write) {
     LLVMAttributeRef t = LLVMGetCallSiteEnumAttribute(call, arg + 1, LLVMGetEnumAttributeKindForName("elementtype", 11));
     uint64_t size = t ? LLVMStoreSizeOfType(td, LLVMGetTypeAttributeValue(t)) : 0;
     LLVMValueRef p = LLVMGetOperand(call, arg);
     for (unsigned i = 0; i < a->count; i++) /* "+m" is an output and an input */
         if (a->operand[i].pointer == p && a->operand[i].size == size) {
             a->operand[i].write |= write;
-            return;
+            return (int)i;
         }
-    if (a->count == WEFT_ASM_OPERANDS) return; /* clang allows 30 */
-    a->operand[a->count++] = (struct weft_asm_operand){p, arg, size, write};
+    if (a->count == WEFT_ASM_OPERANDS) return -1; /* clang allows 30 */
+    a->operand[a->count] = (struct weft_asm_operand){.pointer = p, .arg = arg, .size = size, .write = write};
+    return (int)a->count++;
 }
 
-static void constraints(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef call, const char *s, size_t n) {
-    unsigned arg = 0, nargs = LLVMGetNumArgOperands(call);
+/* The type of output number k that is in a register. */
+static LLVMTypeRef output_type(LLVMValueRef call, unsigned k) {
+    LLVMTypeRef t = LLVMTypeOf(call);
+    return LLVMGetTypeKind(t) != LLVMStructTypeKind ? t : LLVMStructGetTypeAtIndex(t, k);
+}
+
+static void constraints(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef call, const char *s, size_t n, struct names *names) {
+    unsigned arg = 0, nargs = LLVMGetNumArgOperands(call), outputs = 0;
     a->outputs[0] = 0;
     for (size_t i = 0; i < n;) {
         size_t e = i;
@@ -117,10 +193,15 @@ static void constraints(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef c
         if (clobber) {
             if (e - i == 9 && !memcmp(s + i, "~{memory}", 9)) a->clobbers = 1;
         } else if (!label && (!out || indirect)) {
-            if (arg < nargs && indirect) operand(a, td, call, arg, out);
-            if (arg < nargs && !indirect && LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, arg))) == LLVMPointerTypeKind) a->pointers = 1;
+            LLVMTypeRef t = arg < nargs ? LLVMTypeOf(LLVMGetOperand(call, arg)) : NULL;
+            if (t && !indirect && LLVMGetTypeKind(t) == LLVMPointerTypeKind) a->pointers = 1;
+            if (t && indirect)
+                add_name(names, (struct name){operand(a, td, call, arg, out), -1, 0});
+            else
+                add_name(names, (struct name){-1, t ? (int)arg : -1, t ? LLVMStoreSizeOfType(td, t) : 0});
             arg++;
         } else if (out) {
+            add_name(names, (struct name){-1, -1, LLVMStoreSizeOfType(td, output_type(call, outputs++))});
             size_t k = strlen(a->outputs), m = e - i;
             if (k + m + 1 < sizeof a->outputs) {
                 memcpy(a->outputs + k, s + i, m);
@@ -170,14 +251,17 @@ void weft__asm_look(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef call)
     const char *text = LLVMGetInlineAsmAsmString(callee, &n), *cs = LLVMGetInlineAsmConstraintString(callee, &cn);
     const char *at = text;
     struct statement s;
+    struct names names = {0};
     int quiet = LLVMGetInlineAsmDialect(callee) == LLVMInlineAsmDialectATT;
     memset(a, 0, sizeof *a);
-    constraints(a, td, call, cs, cn);
+    constraints(a, td, call, cs, cn, &names);
     while (next(&at, text + n, &s)) {
         if (one_of(s.name, inputs)) a->input = WEFT_ASM_OTHER;
+        widen(a, &s, &names);
         quiet = quiet && harmless(&s);
     }
     if (a->input) a->input = tsc(a, text, n);
     a->locked = memmem(text, n, "lock", 4) || memmem(text, n, "xchg", 4);
-    a->opaque = a->clobbers && !a->count && !quiet;
+    a->opaque = !quiet && (a->clobbers || a->pointers);
+    for (unsigned k = 0; k < a->count; k++) a->opaque |= a->operand[k].unit && a->operand[k].bit < 0;
 }

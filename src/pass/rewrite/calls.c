@@ -294,6 +294,17 @@ static void input_result(struct weft_rw *r, LLVMValueRef i, LLVMValueRef *v, uns
     LLVMInstructionEraseFromParent(i);
 }
 
+/* Where a memory operand of i is accessed: bts and its like go by the number of the bit, which has a sign. */
+static LLVMValueRef word_of_bit(struct weft_rw *r, LLVMValueRef i, const struct weft_asm_operand *o) {
+    if (!o->unit || o->bit < 0) return o->pointer;
+    LLVMValueRef bit = LLVMGetOperand(i, (unsigned)o->bit);
+    weft__rw_at(r, i);
+    if (LLVMGetTypeKind(LLVMTypeOf(bit)) == LLVMPointerTypeKind) bit = LLVMBuildPtrToInt(r->b, bit, r->i64, "");
+    bit = LLVMBuildAShr(r->b, LLVMBuildSExt(r->b, bit, r->i64, ""), weft__rw_i64c(r, 3 + (uint64_t)__builtin_ctzll(o->unit)), "");
+    LLVMValueRef bytes = LLVMBuildMul(r->b, bit, weft__rw_i64c(r, o->unit), "");
+    return LLVMBuildGEP2(r->b, r->i8, o->pointer, &bytes, 1, "");
+}
+
 static void asm_inst(struct weft_rw *r, LLVMValueRef i) {
     struct weft_asm a;
     weft__asm_look(&a, r->dl, i);
@@ -314,7 +325,10 @@ static void asm_inst(struct weft_rw *r, LLVMValueRef i) {
     if (a.opaque) warn_asm(i, "may touch memory that is not among its operands: that is not ordered");
     unsigned n = 0, k = 0;
     for (unsigned j = 0; j < a.count; j++)
-        if (weft__facts_access(r->f, i, (int)a.operand[j].arg) == WEFT_WHY_ORDERED) a.operand[n++] = a.operand[j];
+        if (weft__facts_access(r->f, i, (int)a.operand[j].arg) == WEFT_WHY_ORDERED) {
+            a.operand[n] = a.operand[j];
+            a.operand[n++].pointer = word_of_bit(r, i, &a.operand[j]);
+        }
     int objects = 0;
     if (a.opaque && a.pointers)
         for (; k < LLVMGetNumArgOperands(i); k++)

@@ -85,6 +85,8 @@ struct weft_asm_operand {
     unsigned arg;
     uint64_t size; /* 0: not known */
     int write;
+    int bit;       /* with unit: the argument that is the number of a bit, counted from the pointer; -1: not known */
+    uint64_t unit; /* bytes of the word that is accessed then, else 0 */
 };
 struct weft_asm {
     struct weft_asm_operand operand[WEFT_ASM_OPERANDS]; /* memory operands, each once */
