@@ -1278,7 +1278,11 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
         if (RECORD) weft__inside(t);
         return r;
     case ABSENT: return absent(t, nr);
-    case REFUSE: weft__refuse("the system call %s cannot be recorded yet; called at @0x%lx", e->name, ip);
+    case REFUSE:
+        if (nr == SYS_clone || nr == SYS_clone3)
+            weft__refuse("a thread or process that is made without pthread_create or fork cannot be recorded yet (libc makes threads of its own "
+                         "for aio_read and its family, getaddrinfo_a, and mq_notify with SIGEV_THREAD); called at @0x%lx", ip);
+        weft__refuse("the system call %s cannot be recorded yet; called at @0x%lx", e->name, ip);
     default: break;
     }
     if (unlikely(weft__given)) weft__own_begin(t, nr, a, (long[6]){0}); /* what has no shadow */
@@ -1326,9 +1330,6 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case SYS_ppoll:
     case SYS_epoll_pwait: return with_mask(t, nr, a);
     case SYS_timer_create:
-        /* libc makes a thread of its own for SIGEV_THREAD. */
-        if (a[1] && ((const int *)a[1])[3] == 4 && ((const int *)a[1])[2] == 32)
-            weft__refuse("timer_create: SIGEV_THREAD cannot be recorded yet");
         return emulated(t, nr, a, "i1=64 o2=4");
     case SYS_kill:
     case SYS_tkill:
