@@ -368,6 +368,9 @@ WEFT_HIDDEN void weft__start_program(void) {
     int (*unwinder)(void **, int) = (int (*)(void **, int))dlsym(RTLD_NEXT, "backtrace");
     void *frame;
     if (unwinder) unwinder(&frame, 1);
+    /* libc's own sort (glob, scandir, fts) asks once how much memory there is, in whichever thread comes first. */
+    void (*sort)(void *, size_t, size_t, void *) = (void (*)(void *, size_t, size_t, void *))dlsym(RTLD_NEXT, "qsort");
+    if (sort) sort(NULL, 1, 1024, NULL);
     weft__thread_keep(dlsym(RTLD_NEXT, "__nptl_nthreads"));
     weft__scrub();
 }
