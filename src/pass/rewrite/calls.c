@@ -201,19 +201,34 @@ static int listed(const char *list, const char *name) {
 }
 
 /* Functions of libc with a state of their own behind them: calls of a group are ordered among each other. */
+#define LOADING "dlopen,dlmopen,dlsym,dlvsym,dlclose,dlerror,dladdr,dladdr1,dlinfo,dl_iterate_phdr"
+/* These load shared libraries: conversions, services. */
+#define LOADS "iconv_open,iconv_close,setlocale,newlocale,uselocale"
 static unsigned hidden_state(const char *name) {
     static const char *const groups[] = {
-        [WEFT_SERIAL_MESSAGES - 1] = "strerror,strerror_r,__xpg_strerror_r,strerror_l,strsignal,setlocale,localeconv,nl_langinfo,newlocale,uselocale,gettext,dgettext,dcgettext,ngettext,dngettext,dcngettext",
+        [WEFT_SERIAL_MESSAGES - 1] = "strerror,strerror_r,__xpg_strerror_r,strerror_l,strsignal,localeconv,nl_langinfo,freelocale,duplocale,gettext,dgettext,dcgettext,ngettext,dngettext,dcngettext,"
+                                     "textdomain,bindtextdomain,bind_textdomain_codeset,catopen,catgets,catclose," LOADS,
         "rand,srand,random,srandom,initstate,setstate",
         "drand48,lrand48,mrand48,srand48,seed48,lcong48,erand48,nrand48,jrand48",
         "localtime,gmtime,ctime,asctime,mktime,localtime_r,gmtime_r,ctime_r,asctime_r,strftime,strptime,tzset,timelocal,timegm,wcsftime",
         "getenv,secure_getenv,setenv,putenv,unsetenv,clearenv",
         "getopt,getopt_long,getopt_long_only",
         "tmpnam,tempnam,mktemp,mkstemp,mkostemp,mkdtemp,tmpfile,mkstemp64,tmpfile64",
-        "getpwnam,getpwuid,getgrnam,getgrgid,getpwnam_r,getpwuid_r,getgrnam_r,getgrgid_r,getlogin,ttyname",
-        "gethostbyname,gethostbyaddr,getaddrinfo,getnameinfo,getservbyname,getservbyport,getprotobyname",
+        /* The name service switch: which services there are, the daemon that may be there or not, and the resolver's settings. */
+        ("getpwnam,getpwuid,getpwnam_r,getpwuid_r,getpwent,getpwent_r,setpwent,endpwent,getgrnam,getgrgid,getgrnam_r,getgrgid_r,getgrent,"
+        "getgrent_r,setgrent,endgrent,getgrouplist,initgroups,getspnam,getspnam_r,getspent,getspent_r,setspent,endspent,getlogin,getlogin_r,"
+        "gethostbyname,gethostbyname2,gethostbyaddr,gethostbyname_r,gethostbyname2_r,gethostbyaddr_r,gethostent,gethostent_r,sethostent,"
+        "endhostent,getaddrinfo,getnameinfo,getservbyname,getservbyport,getservbyname_r,getservbyport_r,getservent,getservent_r,setservent,"
+        "endservent,getprotobyname,getprotobynumber,getprotobyname_r,getprotobynumber_r,getprotoent,getprotoent_r,setprotoent,endprotoent,"
+        "getnetbyname,getnetbyaddr,getnetbyname_r,getnetbyaddr_r,getnetent,getnetent_r,setnetent,endnetent,getrpcbyname,getrpcbynumber,"
+        "getrpcbyname_r,getrpcbynumber_r,getrpcent,getrpcent_r,setrpcent,endrpcent,innetgr,setnetgrent,getnetgrent,getnetgrent_r,endnetgrent,"
+        "ether_hostton,ether_ntohost,getutent,getutid,getutline,getutent_r,getutid_r,getutline_r,setutent,endutent,pututline,utmpname,"
+        "getutxent,getutxid,getutxline,setutxent,endutxent,pututxline,utmpxname,res_init,__res_init,res_ninit,__res_ninit,res_query,"
+        "__res_query,res_search,__res_search,res_nquery,__res_nquery,res_nsearch,__res_nsearch,res_querydomain,__res_querydomain,"
+        "res_mkquery,__res_mkquery,res_send,__res_send,wordexp,glob,glob64"),
+        "ttyname,ptsname,getmntent,ecvt,fcvt,qecvt,qfcvt,l64a,getdate,ether_ntoa,ether_aton,crypt",
         "atexit,on_exit,__cxa_atexit,at_quick_exit",
-        "dlopen,dlmopen,dlsym,dlvsym,dlclose,dlerror,dladdr,dladdr1,dlinfo,dl_iterate_phdr",
+        LOADING,
         "lgamma,lgammaf,lgammal,gamma",
         "readdir,readdir64,opendir,closedir,rewinddir,seekdir,telldir,fdopendir",
         "sysconf,get_nprocs,get_nprocs_conf,getloadavg",
@@ -481,8 +496,12 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
     }
     if (serialize && LLVMIsAInvokeInst(i)) r->unwinds = 1;
     LLVMTypeRef t1 = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
+    /* Before the other group: what a library does when it is loaded may be of that. */
+    int loads = group && (listed(LOADS, name) || group == hidden_state("getaddrinfo"));
+    LLVMValueRef loading = loads ? LLVMConstIntToPtr(weft__rw_i64c(r, hidden_state("dlopen")), r->ptr) : NULL;
     if (serialize) {
         weft__rw_at(r, i);
+        if (loading) weft__rw_call_named(r, "__weft_serial_begin", t1, &loading, 1);
         weft__rw_call_named(r, "__weft_serial_begin", t1, &object, 1);
     }
     if (external && !(e && e->class == WEFT_EXT_WRAP && weft__rw_interposed(name)) && (e || !weft__external_ordered(name))) take(r, i, e);
@@ -511,6 +530,7 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
     if (serialize) {
         weft__rw_at(r, nx);
         weft__rw_call_named(r, "__weft_serial_end", t1, &object, 1);
+        if (loading) weft__rw_call_named(r, "__weft_serial_end", t1, &loading, 1);
     }
     if (twice || out || (reenter && !in_tail_position(i))) weft__rw_tick(r, nx);
 }
