@@ -16,6 +16,7 @@
 #include <linux/fs.h>
 #include <linux/futex.h>
 #include <linux/prctl.h>
+#include <linux/random.h>
 #include <linux/sockios.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -931,7 +932,8 @@ static long do_ioctl(struct weft_thread *t, const long a[6]) {
     static const struct { unsigned long req; const char *params; } known[] = {
         /* files */
         {FIONREAD, "o2=4"}, {FIONBIO, "i2=4"}, {FIOASYNC, "i2=4"}, {FIOCLEX, ""}, {FIONCLEX, ""}, {FIOQSIZE, "o2=8"},
-        {FICLONE, ""}, {FS_IOC_GETFLAGS, "o2=4"}, {FS_IOC_SETFLAGS, "i2=4"}, {BLKGETSIZE64, "o2=8"},
+        {FICLONE, ""}, {FICLONERANGE, "i2=32"}, {FS_IOC_GETFLAGS, "o2=4"}, {FS_IOC_SETFLAGS, "i2=4"}, {FS_IOC_FSGETXATTR, "o2=28"},
+        {BLKGETSIZE64, "o2=8"}, {BLKSSZGET, "o2=4"}, {RNDGETENTCNT, "o2=4"},
         /* terminals */
         {TCGETS, "o2=36"}, {TCSETS, "i2=36"}, {TCSETSW, "i2=36"}, {TCSETSF, "i2=36"}, {TCSBRK, ""}, {TCXONC, ""}, {TCFLSH, ""},
         {TIOCGWINSZ, "o2=8"}, {TIOCSWINSZ, "i2=8"}, {TIOCGPGRP, "o2=4"}, {TIOCSPGRP, "i2=4"}, {TIOCGSID, "o2=4"},

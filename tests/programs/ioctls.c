@@ -1,9 +1,10 @@
 /* Proves: ioctl and fcntl of the common kinds: SIGIO on a socket that asks for it (FIOASYNC, F_SETOWN, F_SETSIG), owners, locks
- * of an open file, sizes, windows, interfaces. */
+ * of an open file, sizes, windows, interfaces, random numbers. */
 // RUN: %rr %s %t
 #include "common.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/random.h>
 #include <net/if.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -44,6 +45,9 @@ int main(void) {
     struct f_owner_ex owner = {F_OWNER_TID, gettid()}, is = {0};
     NEED(fcntl(pair[0], F_SETOWN_EX, &owner) == 0 && fcntl(pair[0], F_GETOWN_EX, &is) == 0 && is.pid == gettid());
 
+    int random = open("/dev/random", O_RDONLY);
+    NEED(ioctl(random, RNDGETENTCNT, &there) == 0); /* std::random_device */
+    close(random);
     int a = mkstemp(name), b = open(name, O_RDWR);
     struct flock l = {.l_type = F_WRLCK, .l_len = 10}, other = l;
     NEED(fcntl(a, F_OFD_SETLK, &l) == 0 && fcntl(b, F_OFD_SETLK, &other) == -1 && errno == EAGAIN);
