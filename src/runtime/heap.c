@@ -19,11 +19,22 @@ static struct weft_heap first; /* slot 1: used before anything is known */
 static int pool_locks[WEFT_HEAP_POOLS + 1];
 static const char pool_objects[WEFT_HEAP_POOLS + 1];
 
-/* ---- natively: heaps for threads that come and go */
+/* ---- natively: heaps for threads that come and go. Nobody is told that a thread is gone for good: libc frees memory for it
+ * until its last moment. So who needs a heap looks whether the owners of a few are still there. Heaps that a process inherited when it was
+ * forked may be in the middle of something, and stay as they are. */
 
-static int spare_lock;
-static struct weft_heap *spare[WEFT_MAX_SLOT + 1];
-static uint32_t spares, heaps = 1;
+static int heaps_lock;
+static uint32_t heaps = 1, inherited = 1, looked_at = 1; /* slots: 2 to heaps */
+static int owners[WEFT_MAX_SLOT + 1], process;
+
+#define LOOKS 4
+static struct weft_heap *abandoned(void) {
+    for (int n = 0; n < LOOKS && heaps > inherited; n++) {
+        looked_at = looked_at < inherited || looked_at >= heaps ? inherited + 1 : looked_at + 1;
+        if (weft__raw(SYS_tgkill, process, owners[looked_at], 0) == -ESRCH) return weft__slot_heap(looked_at);
+    }
+    return NULL;
+}
 
 static void free_deferred(void);
 
@@ -35,32 +46,29 @@ static struct weft_heap *heap_slow(void) {
         free_deferred();
         return my_heap;
     }
-    struct weft_heap *h = NULL;
-    weft__lock(&spare_lock);
+    weft__lock(&heaps_lock);
     if (!first.slot) {
-        h = &first;
-        weft__heap_init(h, 1);
-    } else if (spares)
-        h = spare[--spares];
-    else if (heaps < WEFT_MAX_SLOT) {
-        h = weft__slot_heap(++heaps);
-        weft__heap_init(h, heaps);
+        weft__heap_init(&first, 1);
+        my_heap = &first;
+    } else {
+        int pid = (int)weft__raw(SYS_getpid);
+        if (process != pid) {
+            process = pid;
+            inherited = heaps;
+        }
+        my_heap = abandoned();
+        if (!my_heap) {
+            if (heaps == WEFT_MAX_SLOT) weft__rt_panic("more threads than memory can be given to");
+            my_heap = weft__slot_heap(++heaps);
+            weft__heap_init(my_heap, heaps);
+        }
+        owners[my_heap->slot] = (int)weft__raw(SYS_gettid);
     }
-    weft__unlock(&spare_lock);
-    return my_heap = h ? h : &first;
+    weft__unlock(&heaps_lock);
+    return my_heap;
 }
 
 static inline struct weft_heap *heap(void) { return likely(my_heap != NULL) ? my_heap : heap_slow(); }
-
-/* A native thread has ended. */
-void weft__heap_give_back(void) {
-    if (weft__mode != WEFT_NATIVE || !my_heap || my_heap == &first) return;
-    weft__heap_retire(my_heap);
-    weft__lock(&spare_lock);
-    spare[spares++] = my_heap;
-    my_heap = NULL;
-    weft__unlock(&spare_lock);
-}
 
 void weft__heap_attach(struct weft_thread *t) {
     if (t->heap) return;
@@ -230,13 +238,13 @@ void weft__heap_fork(int before) {
         else
             weft__unlock(&pool_locks[k]);
     if (before)
-        weft__lock(&spare_lock);
+        weft__lock(&heaps_lock);
     else
-        weft__unlock(&spare_lock);
+        weft__unlock(&heaps_lock);
 }
 void weft__heap_forked(void) {
     weft__zero(pool_locks, sizeof pool_locks);
-    spare_lock = rt_lock = 0;
+    heaps_lock = rt_lock = 0;
 }
 /* A call that a debugger makes is none of the program's either. */
 static int in_runtime(void) { return weft__mode != WEFT_NATIVE ? __weft_tls.depth != 0 : __weft_debug.calling != 0; }
