@@ -289,6 +289,9 @@ WEFT_API void *malloc(size_t n) {
     return likely(p != NULL) ? p : nomem();
 }
 
+extern __typeof(malloc) here __attribute__((alias("malloc"), visibility("hidden"))); /* not the program's, if it has one */
+void *weft__heap_malloc_function(void) { return (void *)here; }
+
 WEFT_API void *calloc(size_t n, size_t m) {
     if (unlikely(in_runtime())) {
         size_t k;

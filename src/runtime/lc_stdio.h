@@ -41,16 +41,12 @@ long weft__on_rt(void *fn, ...);
     X(int, __vfwprintf_chk, (FILE *, int, const wchar_t *, va_list))                                                   \
     X(int, vfscanf, (void *, const void *, va_list))                                                                   \
     X(int, __isoc99_vfscanf, (void *, const void *, va_list))                                                          \
-    X(int, __isoc23_vfscanf, (void *, const void *, va_list))                                                          \
     X(int, vfwscanf, (void *, const void *, va_list))                                                                  \
     X(int, __isoc99_vfwscanf, (void *, const void *, va_list))                                                         \
-    X(int, __isoc23_vfwscanf, (void *, const void *, va_list))                                                         \
     X(int, vsscanf, (void *, const void *, va_list))                                                                   \
     X(int, __isoc99_vsscanf, (void *, const void *, va_list))                                                          \
-    X(int, __isoc23_vsscanf, (void *, const void *, va_list))                                                          \
     X(int, vswscanf, (void *, const void *, va_list))                                                                  \
     X(int, __isoc99_vswscanf, (void *, const void *, va_list))                                                         \
-    X(int, __isoc23_vswscanf, (void *, const void *, va_list))                                                         \
     X(int, fputs, (const char *, FILE *))                                                                              \
     X(int, fputs_unlocked, (const char *, FILE *))                                                                     \
     X(int, puts, (const char *))                                                                                       \
@@ -161,7 +157,12 @@ long weft__on_rt(void *fn, ...);
     X(int, fcloseall, (void))                                                                                          \
     X(void, flockfile, (FILE *))                                                                                       \
     X(int, ftrylockfile, (FILE *))                                                                                     \
-    X(void, funlockfile, (FILE *))
+    X(void, funlockfile, (FILE *))                                                                                     \
+    /* Not in every libc. The loader allocates a message of what is missing: with the program's malloc, if it has one. */\
+    X(int, __isoc23_vfscanf, (void *, const void *, va_list))                                                          \
+    X(int, __isoc23_vfwscanf, (void *, const void *, va_list))                                                         \
+    X(int, __isoc23_vsscanf, (void *, const void *, va_list))                                                          \
+    X(int, __isoc23_vswscanf, (void *, const void *, va_list))
 struct weft_stdio {
 #define WEFT_X(r, name, p) r(*name) p;
     WEFT_STDIO_REALS(WEFT_X)

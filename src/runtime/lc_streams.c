@@ -32,12 +32,13 @@
 struct weft_stdio weft__stdio;
 static FILE *standard[3];
 
-WEFT_HIDDEN __attribute__((constructor(101))) void weft__stdio_resolve(void) {
+WEFT_HIDDEN __attribute__((constructor(103))) void weft__stdio_resolve(void) {
     if (weft__stdio.flockfile) return;
     standard[0] = stdin;
     standard[1] = stdout;
     standard[2] = stderr;
-    /* flockfile, the one that is asked for, comes near the end of the list: whoever sees it sees the others. */
+    /* flockfile, the one that is asked for, comes near the end of the list: whoever sees it sees the others (but for a few that only
+     * newer programs ask for). */
 #define WEFT_X(r, name, p) weft__stdio.name = (r(*) p)dlsym(RTLD_NEXT, #name);
     WEFT_STDIO_REALS(WEFT_X)
 #undef WEFT_X

@@ -559,6 +559,7 @@ int weft__cancel_due(struct weft_thread *t); /* 1: cancelled here: return at onc
 int weft__cancel_nr(long nr, int trapped);   /* system call nr is a cancellation point */
 
 /* ---- heap.c */
+void *weft__heap_malloc_function(void); /* the address of our malloc */
 void weft__heap_attach(struct weft_thread *t);
 void weft__heap_detach(struct weft_thread *t);
 

@@ -249,7 +249,8 @@ static int module(struct dl_phdr_info *i, size_t size, void *arg) {
 
 static int is_marker(const char *s) { return s && same(s, WEFT_ENV "/", sizeof WEFT_ENV); }
 
-static void map_table(void) {
+/* First of all: where the program brings its own malloc, the loader calls that. */
+__attribute__((constructor(101))) static void map_table(void) {
     size_t n = WEFT_TABLE_ENTRIES * 2;
     long r = weft__raw(SYS_mmap, WEFT_TABLE_ADDR, n, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -298,7 +299,7 @@ static void open_control(const char *path) {
     }
 }
 
-void weft__real_open(void) {
+__attribute__((constructor(102))) void weft__real_open(void) {
 #define WEFT_X(r, name, p)                                                                                             \
     weft__real.name = (r(*) p)dlsym(RTLD_NEXT, #name);
     WEFT_REALS(WEFT_X)
@@ -379,8 +380,6 @@ WEFT_WRAP(__weft_start_program, weft__start_program);
 __attribute__((constructor)) static void start(int argc, char **argv, char **envp) {
     (void)argc;
     (void)argv;
-    map_table();
-    weft__real_open();
     if (!is_marker(envp[0])) {
         dl_iterate_phdr(module, &(struct module_walk){0}); /* for weft__in_weft_code */
         return;
@@ -394,6 +393,8 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     __asm__ volatile("int3"); /* the launcher waits for this, and lets us go (src/replay/place.c) */
     weft__debug_wait();
     weft__place_open();
+    if (dlsym(RTLD_DEFAULT, "malloc") != weft__heap_malloc_function())
+        weft__refuse("the program brings its own malloc (jemalloc, mimalloc, tcmalloc), which cannot be recorded yet: link it without");
     struct weft_thread *t = weft__thread_new(1);
     t->tls = &__weft_tls;
     t->alive = 1;
