@@ -4,7 +4,7 @@
 #   make demo            set up, build, record a racy program until it fails, replay that run
 #   make test            set up, build, run every test; make test T=e2e/foo runs one
 #   make install         honours prefix (default /usr/local) and DESTDIR
-#   make bench | soak | real | real-bugs | badluck | bugs | inject | simplify | races | fuzz | test-report | clean
+#   make bench | soak | real | real-bugs | badluck | bugs | inject | simplify | races | test-races | fuzz | test-report | clean
 BUILD ?= build
 prefix ?= /usr/local
 T ?=
@@ -48,6 +48,9 @@ simplify: all
 	@BUILD=$(BUILD) tests/bugs/simplify.py
 races: all
 	@BUILD=$(BUILD) tests/races/oracle.py --mutants
+test-races: all
+	@WEFT_PLAN=races python3 scripts/test.py $(BUILD) programs
+	@WEFT_PLAN=races BUILD=$(BUILD) tests/bugs/run.py --catch 300
 fuzz: all
 	@BUILD=$(BUILD) tests/fuzz/run.sh
 test-report: all
@@ -59,4 +62,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup demo test bench soak real real-bugs badluck bugs inject simplify races fuzz test-report install clean
+.PHONY: all setup demo test bench soak real real-bugs badluck bugs inject simplify races test-races fuzz test-report install clean

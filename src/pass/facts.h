@@ -16,6 +16,7 @@ enum weft_plan {
     WEFT_PLAN_ALL = 0,    /* every access but locals whose address is never taken; no assumption about memory errors */
     WEFT_PLAN_SHARED = 1, /* LEAP: whatever two threads may share and somebody may write */
     WEFT_PLAN_SYNC = 2,   /* no memory access; call graph as for SHARED */
+    WEFT_PLAN_RACES = 3,  /* Chimera: of SHARED, what may race; weft__plan_races */
 };
 
 struct weft_facts;
@@ -38,6 +39,7 @@ struct weft_facts_options {
     X(UNWRITTEN, "unwritten")   /* shared, never written after the first thread was started */                         \
     X(UNREACHABLE, "unreachable") /* in a function that nobody calls */                                                \
     X(PLAN, "plan")               /* the plan wants no checks of memory accesses */                                    \
+    X(RACE_FREE, "race-free")     /* shared and written, but ordered by something else */                              \
     X(NOTHING, "nothing")         /* not a pointer, or this call does not touch memory through it */
 
 enum weft_why {
@@ -48,6 +50,22 @@ enum weft_why {
 };
 const char *weft__why_name(enum weft_why why);
 
+/* Why plan RACES keeps a check that SHARED has; of several reasons the largest. */
+#define WEFT_KEPTS(X)                                                                                                  \
+    X(NOT, "race-free")                                                                                                \
+    X(STALE, "heap, and a free may race") /* somebody may use it after it was freed, and another has it */             \
+    X(ATOMIC, "races between atomics")                                                                                 \
+    X(OUTSIDE, "known outside") /* to other modules, processes, or libraries; or we do not know */                     \
+    X(RACE, "may race")
+
+enum weft_kept {
+#define X(name, text) WEFT_KEPT_##name,
+    WEFT_KEPTS(X)
+#undef X
+        WEFT_KEPT_COUNT
+};
+const char *weft__kept_name(enum weft_kept kept);
+
 struct weft_facts *weft__facts_new(LLVMModuleRef module, const struct weft_facts_options *options);
 void weft__facts_free(struct weft_facts *facts);
 
@@ -56,6 +74,9 @@ void weft__facts_free(struct weft_facts *facts);
  * that can be reached from it, for a `byval` argument of any callee the bytes copied by the call itself, and NOTHING
  * otherwise (a callee in this module checks its own accesses). */
 enum weft_why weft__facts_access(const struct weft_facts *facts, LLVMValueRef inst, int which);
+
+/* The plan counts on it: a lock or a join that must succeed, a turn of a loop (__weft_repeat) that must not be left out. */
+int weft__facts_sure(const struct weft_facts *facts, LLVMValueRef call);
 
 /* The callee may come back into the function that contains the call (that is: to the same sites) before it returns. */
 int weft__facts_may_reenter(const struct weft_facts *facts, LLVMValueRef call);
@@ -83,6 +104,7 @@ const char *weft__facts_unknown(const struct weft_facts *facts, size_t i);
 struct weft_facts_counts {
     size_t accesses;           /* all asked for in weft__facts_access terms */
     size_t by[WEFT_WHY_COUNT]; /* of those */
+    size_t kept[WEFT_KEPT_COUNT]; /* plan RACES: of what SHARED would check */
     size_t objects, locations, nodes, constraints;
     double seconds;
 };

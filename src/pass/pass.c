@@ -9,7 +9,9 @@ static void options(struct weft_pass_options *o, LLVMModuleRef m) {
     const char *s;
     memset(o, 0, sizeof *o);
     o->plan = WEFT_PLAN_SHARED;
-    if ((s = getenv("WEFT_PLAN"))) o->plan = !strcmp(s, "all") ? WEFT_PLAN_ALL : !strcmp(s, "sync") ? WEFT_PLAN_SYNC : WEFT_PLAN_SHARED;
+    static const char *const plans[] = {[WEFT_PLAN_ALL] = "all", [WEFT_PLAN_SHARED] = "shared", [WEFT_PLAN_SYNC] = "sync", [WEFT_PLAN_RACES] = "races"};
+    for (int i = 0; (s = getenv("WEFT_PLAN")) && i < (int)(sizeof plans / sizeof *plans); i++)
+        if (!strcmp(s, plans[i])) o->plan = i;
     s = getenv("WEFT_LINK");
     if (s)
         o->shared_library = !strcmp(s, "shared");
@@ -24,6 +26,7 @@ static void options(struct weft_pass_options *o, LLVMModuleRef m) {
 static void report(const struct weft_pass_options *o, const struct weft_facts *f, const struct weft_pass_stats *s) {
     struct weft_facts_counts c;
     weft__facts_count(f, &c);
+    size_t shared = c.by[WEFT_WHY_ORDERED] + c.by[WEFT_WHY_UNWRITTEN] + c.by[WEFT_WHY_RACE_FREE];
     int json = o->stats[0] && strcmp(o->stats, "1");
     FILE *out = json ? fopen(o->stats, "w") : stderr;
     if (!out) {
@@ -32,17 +35,22 @@ static void report(const struct weft_pass_options *o, const struct weft_facts *f
     }
     if (json) {
         fprintf(out, "{\"accesses\": %zu, \"shared\": %zu, \"ordered\": %zu, \"ticks\": %zu, \"takes\": %zu, \"outside\": %zu, \"functions\": %zu, \"repeats\": %zu, \"left_out\": {", c.accesses,
-                c.by[WEFT_WHY_ORDERED] + c.by[WEFT_WHY_UNWRITTEN], s->checks, s->ticks, s->takes, s->outs, s->functions, s->repeats);
+                shared, s->checks, s->ticks, s->takes, s->outs, s->functions, s->repeats);
         for (int i = 1; i < WEFT_WHY_COUNT; i++)
             fprintf(out, "%s\"%s\": %zu", i == 1 ? "" : ", ", weft__why_name(i), c.by[i]);
+        fprintf(out, "}, \"kept\": {");
+        for (int i = 1; i < WEFT_KEPT_COUNT; i++)
+            fprintf(out, "%s\"%s\": %zu", i == 1 ? "" : ", ", weft__kept_name(i), c.kept[i]);
         fprintf(out, "}}\n");
         fclose(out);
         return;
     }
     fprintf(out, "weft: %zu functions, %zu accesses: %zu shared, %zu ordered\n", s->functions, c.accesses,
-            c.by[WEFT_WHY_ORDERED] + c.by[WEFT_WHY_UNWRITTEN], s->checks);
+            shared, s->checks);
     for (int i = 1; i < WEFT_WHY_COUNT; i++)
         if (c.by[i]) fprintf(out, "weft:   left out, %s: %zu\n", weft__why_name(i), c.by[i]);
+    for (int i = 1; i < WEFT_KEPT_COUNT; i++)
+        if (c.kept[i]) fprintf(out, "weft:   kept, %s: %zu\n", weft__kept_name(i), c.kept[i]);
     fprintf(out, "weft: %zu ticks, %zu external calls take memory, %zu calls run outside, %zu loops can be left out\n", s->ticks, s->takes, s->outs, s->repeats);
 }
 
@@ -50,11 +58,11 @@ static void report(const struct weft_pass_options *o, const struct weft_facts *f
 static void find_races(LLVMModuleRef m, struct weft_facts *f, const struct weft_pass_options *o) {
     static const char head[] = ".section .weft.races,\"\",@progbits\n";
     struct weft_facts *own = NULL;
-    if (o->plan != WEFT_PLAN_SHARED) { /* other plans do not need all that we do */
+    if (o->plan != WEFT_PLAN_SHARED && o->plan != WEFT_PLAN_RACES) { /* other plans do not need all that we do */
         struct weft_facts_options fo = {.shared_library = o->shared_library, .plan = WEFT_PLAN_SHARED};
         f = own = weft__facts_new(m, &fo);
     }
-    struct weft_races *r = weft__races_new(f);
+    struct weft_races *r = weft__races_new(f, 0);
     char *text = weft__races_text(r);
     size_t n = strlen(text), k = 0, line = 0;
     char *out = weft__an_alloc(NULL, 5 * n + n / 32 * 16 + 256, 1);
@@ -100,6 +108,7 @@ int weft__pass_run(LLVMModuleRef m) {
         for (size_t i = 0; (name = weft__facts_unknown(f, i)); i++)
             fprintf(stderr, "weft: warning: external function '%s' is not in the table: it runs outside, unordered (-weft-serialize=%s, -weft-externals=FILE)\n", name, name);
     if (o.races) find_races(m, f, &o);
+    if (o.plan == WEFT_PLAN_RACES) weft__plan_races(f);
     weft__rewrite(m, f, &o, &s);
     if (o.stats) report(&o, f, &s);
     weft__facts_free(f);

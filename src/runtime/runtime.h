@@ -304,6 +304,10 @@ static inline int weft__mutex_owner(const void *m) {
     const int *w = (const int *)m;
     return weft__mutex_robust(m) ? __atomic_load_n(&w[0], __ATOMIC_RELAXED) & 0x3fffffff : w[2];
 }
+/* plan.c */
+extern int weft__plan_races; /* a module has that plan */
+void weft__owned(struct weft_thread *t, const void *mutex); /* it is t's, or the recording ends here */
+void weft__owned_rwlock(struct weft_thread *t, const void *lock);
 int weft__steers(void); /* 1: threads wait for one another by what follows, and not in the kernel */
 /* Until `object` is released (or perhaps without that: the caller looks again), or its time is over (ETIMEDOUT), or t is
  * interrupted (EINTR, ERESTART). */

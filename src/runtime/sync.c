@@ -191,6 +191,7 @@ WEFT_WRAP(pthread_mutex_clocklock, weft__mutex_clocklock);
 WEFT_HIDDEN int weft__mutex_unlock(pthread_mutex_t *o) {
     ENTER(weft__real.pthread_mutex_unlock(o));
     REAL(o);
+    if (unlikely(weft__plan_races) && RECORD) weft__owned(t, real);
     weft__order(t, o);
     int wakes = RECORD && __atomic_load_n((const uint32_t *)(const void *)real, __ATOMIC_RELAXED) > 1; /* somebody waits */
     if (wakes) weft__rec_lend(t, 0);
@@ -265,6 +266,7 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
     } else if (RECORD)
         now = weft__cond_begin(t, real_c);
     weft__tick(t);     /* one order at a tick: who comes after it must not have to come before another one */
+    if (unlikely(weft__plan_races) && RECORD) weft__owned(t, real);
     weft__order(t, o); /* the unlock */
     if (steered) {
         r = cond_wait_steered(t, o, real, kind == 2 ? clock : weft__cond_clock(c), ts);
@@ -398,6 +400,7 @@ RWTIMED(pthread_rwlock_clockwrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrl
 WEFT_HIDDEN int weft__rwlock_unlock(pthread_rwlock_t *o) {
     ENTER(weft__real.pthread_rwlock_unlock(o));
     REAL(o);
+    if (unlikely(weft__plan_races) && RECORD) weft__owned_rwlock(t, real);
     weft__order(t, o);
     SYNCS(t, o, WEFT_ACCESS_UNLOCK);
     int r = PLAYED ? 0 : weft__real.pthread_rwlock_unlock(real);

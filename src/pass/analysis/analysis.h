@@ -417,6 +417,7 @@ struct weft_facts {
     struct weft_graph graph; /* functions, then node_unknown: code outside that may call what it got hold of */
     uint32_t node_unknown;
     struct weft_map why; /* instruction + which -> enum weft_why + 1 */
+    struct weft_map sure; /* weft__facts_sure */
     const char **unknown;
     size_t unknowns, unknown_room;
     struct weft_facts_counts counts;
@@ -424,6 +425,7 @@ struct weft_facts {
     struct weft_threads threads; /* empty if coarse */
 };
 
+uint64_t weft__facts_key(LLVMValueRef inst, int which); /* of an access */
 int weft__facts_is_runtime(const char *name); /* the pass' own: __weft_... */
 void weft__facts_set(struct weft_facts *facts, LLVMValueRef inst, int which, enum weft_why why);
 void weft__facts_merge(struct weft_facts *facts, LLVMValueRef inst, int which, enum weft_why why); /* ORDERED wins */

@@ -20,18 +20,27 @@ const char *weft__why_name(enum weft_why why) {
     return why < WEFT_WHY_COUNT ? why_name[why] : "?";
 }
 
+const char *weft__kept_name(enum weft_kept kept) {
+    static const char *const name[] = {
+#define X(name, text) text,
+        WEFT_KEPTS(X)
+#undef X
+    };
+    return kept < WEFT_KEPT_COUNT ? name[kept] : "?";
+}
+
 /* `which` in the low bits would clash with the address of the next instruction only if instructions were smaller than
  * their number of operands. They are not, but mix it in high bits anyway. */
-static uint64_t why_key(LLVMValueRef inst, int which) {
+uint64_t weft__facts_key(LLVMValueRef inst, int which) {
     return weft__key(inst) ^ ((uint64_t)(unsigned)(which + 1) << 48);
 }
 
 void weft__facts_set(struct weft_facts *f, LLVMValueRef inst, int which, enum weft_why why) {
-    *weft__map_at(&f->why, why_key(inst, which)) = (uint32_t)why + 1;
+    *weft__map_at(&f->why, weft__facts_key(inst, which)) = (uint32_t)why + 1;
 }
 
 void weft__facts_merge(struct weft_facts *f, LLVMValueRef inst, int which, enum weft_why why) {
-    uint32_t *w = weft__map_at(&f->why, why_key(inst, which));
+    uint32_t *w = weft__map_at(&f->why, weft__facts_key(inst, which));
     if (!*w || why == WEFT_WHY_ORDERED || (*w != WEFT_WHY_ORDERED + 1 && (uint32_t)why + 1 > *w))
         *w = (uint32_t)why + 1;
 }
@@ -287,6 +296,7 @@ void weft__facts_free(struct weft_facts *f) {
     weft__map_fini(&f->function_of);
     weft__map_fini(&f->call_of);
     weft__map_fini(&f->why);
+    weft__map_fini(&f->sure);
     free(f->function);
     free(f->call);
     free(f->target);
@@ -295,12 +305,16 @@ void weft__facts_free(struct weft_facts *f) {
 }
 
 enum weft_why weft__facts_access(const struct weft_facts *f, LLVMValueRef inst, int which) {
-    const uint32_t *w = weft__map_find(&f->why, why_key(inst, which));
+    const uint32_t *w = weft__map_find(&f->why, weft__facts_key(inst, which));
     if (w) return (enum weft_why)(*w - 1);
     int is_write;
     LLVMTypeRef type;
     if (f->opt.plan == WEFT_PLAN_SYNC) return WEFT_WHY_PLAN;
     return weft__ir_access_pointer(inst, &is_write, &type) ? WEFT_WHY_ORDERED : WEFT_WHY_NOTHING;
+}
+
+int weft__facts_sure(const struct weft_facts *f, LLVMValueRef call) {
+    return f->sure.count && weft__map_find(&f->sure, weft__key(call)) != NULL;
 }
 
 static const struct weft_call *call_of(const struct weft_facts *f, LLVMValueRef call) {

@@ -9,6 +9,7 @@
  * That is only so if no thread of this call was left over before. So the call must not be reached again without a join on
  * the way; and the function must either run only once, or on no thread but main, not recursively, and not return between
  * the two. */
+#include "../pass.h"
 #include "races.h"
 
 uint64_t weft__joins_call(const struct weft_races *r, LLVMValueRef call) {
@@ -375,9 +376,21 @@ static int no_way_around(struct weft_races *r, uint32_t function, LLVMValueRef f
            !r->f->graph.cyclic[r->f->graph.scc[function]];
 }
 
+/* Each turn of the loop has to be made, and the join in it to succeed. */
+static void keep_turns(struct weft_races *r, const struct loop *l, LLVMValueRef join) {
+    *weft__map_at(&r->sure, weft__key(join)) = 1;
+    for (size_t i = 0; i < l->in.room; i++) {
+        LLVMBasicBlockRef b = (LLVMBasicBlockRef)(uintptr_t)l->in.key[i];
+        if (!b || !left_out(b)) continue;
+        LLVMValueRef c = LLVMGetCondition(LLVMGetBasicBlockTerminator(b));
+        *weft__map_at(&r->sure, weft__key(LLVMGetOperand(c, 0))) = 1;
+    }
+}
+
 static void match(struct weft_races *r, const struct weft_call *c, LLVMValueRef join, uint64_t threads) {
     struct handle made, asked;
     LLVMValueRef load = LLVMGetArgOperand(join, 0);
+    if (r->plan && weft__shim_must_tail(join)) return; /* it could not be asked whether it has failed */
     if (!LLVMIsALoadInst(load) || LLVMGetInstructionParent(load) != LLVMGetInstructionParent(join)) return;
     if (!find_handle(r, LLVMGetArgOperand(c->inst, 0), &made) || !find_handle(r, LLVMGetOperand(load, 0), &asked)) return;
     if (made.base != asked.base || made.offset != asked.offset || made.stride != asked.stride) return;
@@ -385,7 +398,7 @@ static void match(struct weft_races *r, const struct weft_call *c, LLVMValueRef 
     if (!made.index) {
         struct gate g = {.call = join};
         if (no_way_around(r, c->caller, c->inst, c->inst, &g))
-            add(r, weft__map_at(&r->join_at, weft__key(join)), threads);
+            add(r, weft__map_at(&r->join_at, weft__key(join)), threads), *weft__map_at(&r->sure, weft__key(join)) = 1;
         return;
     }
     struct loop l1, l2;
@@ -405,7 +418,10 @@ static void match(struct weft_races *r, const struct weft_call *c, LLVMValueRef 
         }
         if (LLVMIsAReturnInst(end)) ok = 0;
     }
-    if (ok) add(r, weft__map_at(&r->join_edge, edge_key(l2.exit.from, l2.exit.to)), threads);
+    if (ok) {
+        add(r, weft__map_at(&r->join_edge, edge_key(l2.exit.from, l2.exit.to)), threads);
+        keep_turns(r, &l2, join);
+    }
     /* Not entered at all, and neither was the first one. */
     if (ok && l1.around.from && l2.around.from)
         add(r, weft__map_at(&r->join_edge, edge_key(l2.around.from, l2.around.to)), threads);

@@ -223,8 +223,21 @@ static uint32_t class_of(struct weft_races *r, struct group *g, const struct ite
 }
 
 static void mark(struct weft_races *r, const struct item *i, const struct item *end, uint8_t racy) {
-    for (const struct item *k = i; k < end && !compare(k, i); k++)
-        if (r->access[k->access].racy < racy) r->access[k->access].racy = racy;
+    for (const struct item *k = i; k < end && !compare(k, i); k++) {
+        struct weft_race_access *a = &r->access[k->access];
+        if (a->racy < racy) a->racy = racy;
+        r->stale |= a->frees;
+    }
+}
+
+static void publish(struct weft_races *r, struct weft_set *published, uint32_t object, int64_t lo, int64_t hi);
+static void publish_node(struct weft_races *r, struct weft_set *published, uint32_t node) {
+    const struct weft_set *s = &r->p->node[weft__points_find(r->p, node)].pts;
+    WEFT_SET_EACH(s, l) {
+        uint32_t to = r->p->location[l].object;
+        if (weft__set_add(published, to)) publish(r, published, to, 0, WEFT_FAR);
+        if (r->p->object[to].exposed) weft__set_add(published, 0);
+    }
 }
 
 /* What can be reached from a place may be known to others without an order. */
@@ -233,12 +246,7 @@ static void publish(struct weft_races *r, struct weft_set *published, uint32_t o
     if (o->kind == WEFT_OBJ_UNKNOWN || o->exposed) weft__set_add(published, 0);
     for (uint32_t i = 0; i < o->segments; i++) {
         if (o->segment[i].lo >= ((hi + 7) & ~(int64_t)7) || (lo & ~(int64_t)7) >= o->segment[i].hi) continue; /* words */
-        const struct weft_set *s = &r->p->node[weft__points_find(r->p, o->segment[i].out)].pts;
-        WEFT_SET_EACH(s, l) {
-            uint32_t to = r->p->location[l].object;
-            if (weft__set_add(published, to)) publish(r, published, to, 0, WEFT_FAR);
-            if (r->p->object[to].exposed) weft__set_add(published, 0);
-        }
+        publish_node(r, published, o->segment[i].out);
     }
 }
 
@@ -274,7 +282,8 @@ static int round_of_pairs(struct weft_races *r, struct weft_set *published) {
         for (uint32_t k = 0; k < sum->count; k++) {
             const struct weft_guarded *g = &sum->list[k];
             if (g->access == UINT32_MAX || r->access[g->access].starts) continue;
-            const struct weft_race_access *a = &r->access[g->access];
+            struct weft_race_access *a = &r->access[g->access];
+            a->seen = 1;
             add_items(r, &is,
                       (struct item){.thread = r->root[i].thread,
                                     .write = a->write,
@@ -323,8 +332,15 @@ void weft__pairs_find(struct weft_races *r) {
     r->result = weft__an_alloc(NULL, 1, sizeof *r->result);
     *r->result = (struct weft_races_result){0};
     find_overlaps(r);
-    while (round_of_pairs(r, &published))
-        forget(r->result);
+    if (r->plan) { /* a pointer that is passed on by a race is ordered, since the race is: but not what takes another way */
+        weft__set_add(&published, 0);
+        publish_node(r, &published, r->p->io);
+        publish_node(r, &published, r->p->thrown);
+        round_of_pairs(r, &published);
+    } else {
+        while (round_of_pairs(r, &published))
+            forget(r->result);
+    }
     weft__set_fini(&published);
     for (uint32_t i = 0; i < r->accesses; i++) {
         if (r->access[i].starts) continue;

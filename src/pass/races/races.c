@@ -6,7 +6,7 @@
  * time. Each call that starts threads adds those, and all that they start in turn, to what is alive.
  *
  * What is assumed, beyond what points-to assumes (solve.c): a mutex is unlocked by the thread that locked it, as POSIX
- * demands; a pthread_join that gets a joinable thread succeeds; a lock that fails does so only for mutexes that are robust
+ * demands (plan `races` sees to that at run time); a pthread_join that gets a joinable thread succeeds; a lock that fails does so only for mutexes that are robust
  * or have a protocol. Memory errors break all of it; what is freed counts as written. */
 #include "races.h"
 
@@ -101,10 +101,10 @@ static int is_used(struct weft_races *r, const char *name) {
     return fn && LLVMGetFirstUse(fn);
 }
 
-struct weft_races *weft__races_new(struct weft_facts *f) {
+struct weft_races *weft__races_new(struct weft_facts *f, int plan) {
     struct weft_races *r = weft__an_alloc(NULL, 1, sizeof *r);
     WEFT_CHECK(f->points);
-    *r = (struct weft_races){.f = f, .p = f->points};
+    *r = (struct weft_races){.f = f, .p = f->points, .plan = (uint8_t)plan};
     r->call_starts = weft__an_alloc(NULL, f->calls + 1, sizeof *r->call_starts);
     memset(r->call_starts, 0, (f->calls + 1) * sizeof *r->call_starts);
     r->lock_may_fail = is_used(r, "pthread_mutexattr_setrobust") || is_used(r, "pthread_mutexattr_setprotocol");
@@ -129,6 +129,7 @@ void weft__races_free(struct weft_races *r) {
     weft__map_fini(&r->access_at);
     weft__map_fini(&r->join_at);
     weft__map_fini(&r->join_edge);
+    weft__map_fini(&r->sure);
     weft__address_fini(r);
     weft__lockset_fini(r);
     free(r->summary), free(r->access), free(r->root), free(r->call_starts), free(r->join);

@@ -83,6 +83,8 @@ struct weft_race_access {
     uint8_t relaxed; /* atomic, but orders nothing else */
     uint64_t starts; /* no access: a call that starts these threads */
     uint8_t racy;    /* 1: with another that is atomic as well; 2: truly */
+    uint8_t seen;    /* it is in the summary of a thread */
+    int32_t which;   /* argument of a call; WEFT_NOT_ASKED: none that anybody asks for */
     uint32_t next;   /* of the same instruction: index + 1 */
 };
 
@@ -156,9 +158,14 @@ struct weft_races {
     struct weft_summary *summary;
     uint8_t lock_may_fail; /* robust mutexes and the like are about: the result of a lock must be looked at */
     struct weft_races_result *result;
+    /* for the plan, see weft__plan_races */
+    uint8_t plan;
+    uint8_t stale;        /* memory may be freed while somebody still uses it */
+    struct weft_map sure; /* calls of join that must succeed, and of __weft_repeat that must not leave such a one out -> 1 */
 };
 
-struct weft_races *weft__races_new(struct weft_facts *facts);
+/* `plan`: what two threads do is to be ordered by what a recording has: see plan/races.c. */
+struct weft_races *weft__races_new(struct weft_facts *facts, int plan);
 void weft__races_free(struct weft_races *r);
 
 /* address.c */

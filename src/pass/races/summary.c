@@ -80,7 +80,8 @@ static void add_external(struct weft_races *r, const struct weft_call *c, LLVMVa
     const struct weft_external *ext =
         LLVMIsAFunction(fn) && LLVMIsDeclaration(fn) ? weft__external(weft__ir_name(fn)) : NULL;
     if (ext && weft__external_has(ext, WEFT_EFF_STATIC))
-        add_access(r, (struct weft_race_access){.inst = c->inst, .function = c->caller, .size = WEFT_WHOLE, .write = 1});
+        add_access(r, (struct weft_race_access){
+                          .inst = c->inst, .which = WEFT_NOT_ASKED, .function = c->caller, .size = WEFT_WHOLE, .write = 1});
     for (unsigned i = 0; ext && i < ext->count; i++) {
         if (ext->effect[i].kind != WEFT_EFF_FREE || (unsigned)ext->effect[i].arg >= LLVMGetNumArgOperands(c->inst))
             continue;
@@ -88,6 +89,7 @@ static void add_external(struct weft_races *r, const struct weft_call *c, LLVMVa
         uint32_t *n = weft__map_find(&r->p->value, weft__key(arg));
         if (n && *n && may_be_shared(r, *n))
             add_access(r, (struct weft_race_access){.inst = c->inst,
+                                                   .which = WEFT_NOT_ASKED,
                                                    .pointer = arg,
                                                    .function = c->caller,
                                                    .node = *n,
@@ -116,6 +118,7 @@ static void find_accesses(struct weft_races *r) {
         if (a->deep || born || LLVMGetTypeKind(LLVMTypeOf(pointer)) != LLVMPointerTypeKind) pointer = NULL;
         if (!may_be_shared(r, a->node)) continue;
         add_access(r, (struct weft_race_access){.inst = a->inst,
+                                               .which = a->which,
                                                .pointer = pointer,
                                                .function = a->function,
                                                .node = weft__points_find(r->p, a->node),
@@ -140,8 +143,12 @@ static void find_accesses(struct weft_races *r) {
             }
         }
         if (c->unknown) /* it touches all that it can know of */
-            add_access(r, (struct weft_race_access){
-                              .inst = c->inst, .function = c->caller, .size = WEFT_WHOLE, .write = 1, .unguarded = 1});
+            add_access(r, (struct weft_race_access){.inst = c->inst,
+                                                   .which = WEFT_NOT_ASKED,
+                                                   .function = c->caller,
+                                                   .size = WEFT_WHOLE,
+                                                   .write = 1,
+                                                   .unguarded = 1});
         if (r->call_starts[i])
             add_access(r, (struct weft_race_access){.inst = c->inst, .function = c->caller, .starts = r->call_starts[i]});
     }
@@ -234,7 +241,14 @@ static uint32_t node_of(struct weft_races *r, LLVMValueRef v) {
     return n ? *n : 0;
 }
 
-static void acquire(struct weft_races *r, struct weft_state *s, LLVMValueRef lock, int shared) {
+/* A plan counts on locks only that the runtime sees to (weft__owned): not if anybody can unlock them unnoticed. */
+static int counts(const struct weft_races *r, LLVMValueRef call, int shared) {
+    return !r->plan || (!shared && !weft__shim_must_tail(call) && strncmp(weft__ir_name(weft__ir_callee(call)), "pthread_spin_", 13));
+}
+
+static void acquire(struct weft_races *r, struct weft_state *s, LLVMValueRef call, int shared) {
+    LLVMValueRef lock = LLVMGetArgOperand(call, 0);
+    if (!counts(r, call, shared)) return;
     uint32_t a = weft__address_of(r, lock), u = weft__address_unique(r, lock);
     s->held = weft__lockset_add(r, s->held, a << 1 | !shared);
     if (u && u != a) s->held = weft__lockset_add(r, s->held, u << 1 | !shared);
@@ -291,7 +305,7 @@ static struct weft_state call(struct weft_races *r, struct weft_state s, LLVMVal
     if (k != WEFT_SYNC_NONE && !LLVMGetNumArgOperands(inst)) k = WEFT_SYNC_NONE;
     if (k == WEFT_SYNC_UNLOCK) release(r, &s, LLVMGetArgOperand(inst, 0));
     if ((k == WEFT_SYNC_LOCK || k == WEFT_SYNC_READ) && !r->lock_may_fail)
-        acquire(r, &s, LLVMGetArgOperand(inst, 0), k == WEFT_SYNC_READ);
+        acquire(r, &s, inst, k == WEFT_SYNC_READ);
     uint64_t joined = weft__joins_call(r, inst);
     s.started &= ~joined;
     s.joined |= joined;
@@ -356,7 +370,7 @@ static struct weft_state edge(struct weft_races *r, struct weft_state s, struct 
     LLVMValueRef v = zero_leads_to(r, end, to);
     enum weft_sync_kind k = v ? weft__sync_of(weft__ir_callee(v)) : WEFT_SYNC_NONE;
     if (s.reached && acquires_on_zero(r, k))
-        acquire(r, &s, LLVMGetArgOperand(v, 0), k == WEFT_SYNC_READ || k == WEFT_SYNC_TRYREAD);
+        acquire(r, &s, v, k == WEFT_SYNC_READ || k == WEFT_SYNC_TRYREAD);
     uint64_t joined = weft__joins_edge(r, LLVMGetInstructionParent(end), to);
     s.started &= ~joined;
     s.joined |= joined;

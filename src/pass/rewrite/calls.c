@@ -441,6 +441,19 @@ static void by_value(struct weft_rw *r, LLVMValueRef i) {
     }
 }
 
+/* The plan counts on the lock, or the join: it must not fail. */
+static void succeeds(struct weft_rw *r, LLVMValueRef i) {
+    LLVMValueRef nx = after(i);
+    if (!nx || LLVMTypeOf(i) != r->i32) return;
+    weft__rw_at(r, nx);
+    LLVMValueRef failed = LLVMBuildICmp(r->b, LLVMIntNE, i, LLVMConstInt(r->i32, 0, 0), "");
+    LLVMValueRef cold = weft__shim_cold(failed, nx), a[2] = {LLVMGetOperand(i, 0), i};
+    LLVMTypeRef t[2] = {LLVMTypeOf(a[0]), r->i32};
+    int join = LLVMGetTypeKind(t[0]) != LLVMPointerTypeKind;
+    weft__rw_at(r, cold);
+    weft__rw_call_named(r, join ? "__weft_join_failed" : "__weft_lock_failed", LLVMFunctionType(r->vd, t, 2, 0), a, 2);
+}
+
 /* Nothing but the return follows the call, so no site is passed before the caller's own tick: the call may stay a tail
  * call, and a program that recurses that way does not need more stack than before. */
 static int in_tail_position(LLVMValueRef i) {
@@ -464,12 +477,18 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
         return;
     }
     if (!strcmp(name, "__weft_repeat") && LLVMIsACallInst(i) && LLVMTypeOf(i) == r->i32 && LLVMGetNumArgOperands(i) == 1) {
+        if (weft__facts_sure(r->f, i)) {
+            LLVMReplaceAllUsesWith(i, LLVMConstInt(r->i32, 0, 0));
+            LLVMInstructionEraseFromParent(i);
+            return;
+        }
         weft__rw_repeat(r, i);
         return;
     }
     if (!strncmp(name, "llvm.", 5)) intrinsic(r, i, name);
     if (!strncmp(name, "llvm.", 5) || !strncmp(name, "__weft", 6)) return;
     by_value(r, i);
+    if (weft__facts_sure(r->f, i)) succeeds(r, i);
     int reenter = weft__facts_may_reenter(r->f, i), out = weft__facts_may_call_out(r->f, i);
     int external = LLVMIsAFunction(callee) && LLVMIsDeclaration(callee);
     int must_tail = weft__shim_must_tail(i);

@@ -32,7 +32,8 @@ static uint32_t atomic_op(LLVMValueRef i) {
     }
 }
 
-static void access_inst(struct weft_rw *r, LLVMValueRef i) {
+/* `checked`: else the access is only verified. */
+static void access_inst(struct weft_rw *r, LLVMValueRef i, int checked) {
     LLVMValueRef p;
     uint64_t n;
     uint32_t flags = 0;
@@ -68,7 +69,7 @@ static void access_inst(struct weft_rw *r, LLVMValueRef i) {
     if ((LLVMIsALoadInst(i) || LLVMIsAStoreInst(i)) && LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic && n < 16) flags |= WEFT_ACC_ORDERED;
     if (!flags && n == 16 && LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic)
         flags = WEFT_ACC_ATOMIC | WEFT_AT_LOAD << WEFT_ACC_OP_SHIFT; /* smaller ones are of one piece anyway */
-    if (n && !LLVMGetPointerAddressSpace(LLVMTypeOf(p))) /* fs:, gs: relative: thread-local by nature */
+    if (checked && n && !LLVMGetPointerAddressSpace(LLVMTypeOf(p))) /* fs:, gs: relative: thread-local by nature */
         weft__rw_check_any(r, i, p, n, al, flags);
     r->atomic = NULL;
     if (!n || LLVMGetPointerAddressSpace(LLVMTypeOf(p))) return;
@@ -265,7 +266,7 @@ static void wide_atomics(struct weft_rw *r, LLVMValueRef fn) {
 static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     /* The code generator's quick mode would keep flags of checks on the stack, where they differ between record and replay. */
     LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName("optnone", 7));
-    struct list accesses = {0}, calls = {0}, heads = {0}, pads = {0}, rets = {0};
+    struct list accesses = {0}, verified = {0}, calls = {0}, heads = {0}, pads = {0}, rets = {0};
     int has_calls = 0;
     gather_allocas(r, fn);
     wide_atomics(r, fn);
@@ -273,7 +274,9 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
             LLVMOpcode o = LLVMGetInstructionOpcode(i);
             if (is_access(o)) {
-                if (weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED) push(&accesses, i);
+                enum weft_why why = weft__facts_access(r->f, i, 0);
+                if (why == WEFT_WHY_ORDERED) push(&accesses, i);
+                if (why == WEFT_WHY_RACE_FREE && r->o->verify) push(&verified, i);
             } else if (o == LLVMCall || o == LLVMInvoke || o == LLVMCallBr) {
                 LLVMValueRef callee = LLVMGetCalledValue(i);
                 push(&calls, i);
@@ -291,7 +294,8 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     if (!waits) abort();
     for (size_t k = 0; k < heads.n; k++) waits[k] = (char)spins(LLVMValueAsBasicBlock(heads.v[k]));
     r->s->functions++;
-    for (size_t k = 0; k < accesses.n; k++) access_inst(r, accesses.v[k]);
+    for (size_t k = 0; k < accesses.n; k++) access_inst(r, accesses.v[k], 1);
+    for (size_t k = 0; k < verified.n; k++) access_inst(r, verified.v[k], 0);
     for (size_t k = 0; k < calls.n; k++) weft__rw_call_inst(r, calls.v[k]);
     for (size_t k = 0; k < heads.n; k++)
         weft__rw_tick_to(r, weft__shim_first(LLVMValueAsBasicBlock(heads.v[k])), waits[k] ? r->tick_spin : r->tick_cold);
@@ -307,8 +311,8 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     }
     r->unwinds = 0;
     LLVMValueRef was = NULL;
-    if (accesses.n || has_calls || heads.n) forget(fn);
-    if (accesses.n || has_calls) weft__rw_tick(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
+    if (accesses.n || verified.n || has_calls || heads.n) forget(fn);
+    if (accesses.n || verified.n || has_calls) weft__rw_tick(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
     if (taken && (accesses.n || has_calls)) {
         was = weft__rw_come_in(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
         r->s->callbacks++;
@@ -321,6 +325,7 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
         }
     }
     free(accesses.v);
+    free(verified.v);
     free(calls.v);
     free(heads.v);
     free(pads.v);
@@ -378,6 +383,8 @@ static const char first[] = ".section .init_array.0,\"aw\",@init_array\n.p2align
 
 /* Not empty, so that the linker makes it, and the symbols of its bounds. */
 static const char taken_section[] = ".section " WEFT_TAKEN_SECTION ",\"ax\",@progbits\n.p2align 4\n.skip 16, 0xcc\n.previous\n";
+/* Tells the runtime that the module counts on locks. */
+static const char plan[] = ".section .init_array.0,\"aw\",@init_array\n.p2align 3\n.quad __weft_plan_races\n.previous\n";
 
 void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct weft_pass_options *o, struct weft_pass_stats *s) {
     struct weft_rw r;
@@ -392,5 +399,6 @@ void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct wef
     LLVMAppendModuleInlineAsm(m, note, sizeof note - 1);
     LLVMAppendModuleInlineAsm(m, taken_section, sizeof taken_section - 1);
     if (!o->shared_library) LLVMAppendModuleInlineAsm(m, first, sizeof first - 1);
+    if (o->plan == WEFT_PLAN_RACES) LLVMAppendModuleInlineAsm(m, plan, sizeof plan - 1);
     weft__rw_fini(&r);
 }
