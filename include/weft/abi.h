@@ -340,6 +340,7 @@ struct weft_pass { /* an iteration of a loop begins */
 #define WEFT_OPT_REFER 4u  /* record: what is read from large files is referred to */
 #define WEFT_OPT_WAITS 8u  /* replay of a run that was stuck: the runtime keeps what threads wait for, and who has it */
 #define WEFT_OPT_LEAVE_OUT 32u /* record with chaos, to test weft: iterations of loops are left out at random */
+#define WEFT_OPT_PROVE 64u /* replay of a verify build: whether the trace orders all accesses that conflict */
 #define WEFT_OPT_ACCESSES 16u /* replay for a report: the runtime tells of every access (struct weft_accesses) */
 
 /* The accesses of a replay, for the launcher. Every check comes to the runtime, which notes it in a ring: the last `room` accesses and

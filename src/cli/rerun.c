@@ -138,6 +138,7 @@ int weft__rerun_prepare(struct weft_rerun *r, struct weft_err *err) {
         .control = &r->schedule,
     };
     if ((t->has_end && t->end.kind == WEFT_END_STUCK) || weft__rerun_stuck(r)) r->schedule.control->options |= WEFT_OPT_WAITS;
+    if (getenv("WEFT_PROVE")) r->schedule.control->options |= WEFT_OPT_PROVE; /* to test weft */
     if (access(t->cwd, X_OK) < 0) {
         weft__warn("note: the working directory of the recording, %s, cannot be entered; replaying here", t->cwd);
         r->launch.cwd = NULL;

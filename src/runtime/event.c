@@ -216,6 +216,7 @@ WEFT_HIDDEN void weft__enter_verify(uint64_t p, uint64_t acc, uint64_t site) {
     struct weft_thread *t = known();
     if (!t || weft__mode == WEFT_NATIVE) return;
     check_once(t, site);
+    if (unlikely(weft__proves) && acc & WEFT_ACC_SIZE) weft__prove_access(t, p, acc & WEFT_ACC_SIZE, (acc & WEFT_ACC_WRITE) != 0, site);
     uint64_t id[3] = {site, p, acc};
     uint64_t h = weft_hash_more(t->verify_hash, id, sizeof id);
     t->verify_hash = weft_hash_more(h, (const void *)(uintptr_t)p, acc & WEFT_ACC_SIZE);

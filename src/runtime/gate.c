@@ -186,6 +186,7 @@ static void settle(struct weft_thread *t) {
     if (t->cur_tick == WEFT_NEVER) return;
     for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick <= t->cur_tick; i++)
         if (i->kind == WEFT_S_DONE && i->tick == t->cur_tick && i->site == t->cur_site) {
+            if (unlikely(weft__proves)) weft__prove_mark(t, i->a);
             set_flag(i->a);
             i->kind = 0;
         }
@@ -208,6 +209,7 @@ static void at(struct weft_thread *t, uint64_t site) {
         for (i = t->items; i < t->items_end && i->tick == now; i++) {
             if (i->site != site) continue;
             if (i->kind == WEFT_S_REACHED && i->size <= step) {
+                if (unlikely(weft__proves)) weft__prove_mark(t, i->a);
                 set_flag(i->a);
                 i->kind = 0;
             } else if (i->kind == WEFT_S_DONE)
@@ -216,6 +218,7 @@ static void at(struct weft_thread *t, uint64_t site) {
         while (w < t->items_end && w->tick == now && !(w->site == site && w->kind == WEFT_S_WAIT)) w++;
         if (w >= t->items_end || w->tick != now) break;
         wait_flag(t, w->a, site);
+        if (unlikely(weft__proves)) weft__prove_wait(t, w->a);
         w->kind = 0;
         step++;
     }
@@ -384,6 +387,7 @@ void weft__gate_finish(struct weft_thread *t) {
 
 void weft__gate_forked(struct weft_thread *t) {
     weft__accesses_forked();
+    weft__prove_forked();
     progress = watched = ending = 0;
     awake = 1;
     for (uint32_t s = 1; s < weft__slots; s++)

@@ -397,6 +397,14 @@ void weft__look(uint32_t which); /* exec.c */
         if (unlikely(weft__accesses)) weft__access_note(t, (uint64_t)(uintptr_t)(object), WEFT_ACCESS_SYNC | (how), 0); \
     } while (0)
 
+/* ---- prove.c: replay as a proof */
+extern WEFT_HIDDEN int weft__proves;
+void weft__prove_open(const struct weft_control *c);
+void weft__prove_mark(struct weft_thread *t, uint32_t flag);
+void weft__prove_wait(struct weft_thread *t, uint32_t flag);
+void weft__prove_access(struct weft_thread *t, uint64_t address, size_t n, int write, uint64_t site);
+void weft__prove_forked(void);
+
 /* ---- waits.c: replay of a run that was stuck */
 extern WEFT_HIDDEN int weft__waits; /* this is one */
 void weft__waits_open(struct weft_control *c);

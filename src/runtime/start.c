@@ -290,6 +290,7 @@ static void open_control(const char *path) {
     }
     if (c->mode == WEFT_RECORD) weft__log_alive(); /* now, while the launcher holds the pipe as well */
     weft__accesses_open(c, fd);
+    weft__prove_open(c);
     weft__raw(SYS_close, fd);
     weft__waits_open(c);
     weft__mode = (int)c->mode;

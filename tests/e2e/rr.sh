@@ -6,7 +6,8 @@
 #
 # Done twice, with a plain and with a verify build (-n: plain only, -v: verify only). The program must work on its own,
 # without `weft record`. For each of R recordings (2): weft check of the trace; one replay whose stdout, stderr and exit
-# status or signal must be the recorded ones, byte for byte; then `weft replay --times K` (2) must say `K of K
+# status or signal must be the recorded ones, byte for byte (of a verify build, that replay also proves that the trace orders all
+# accesses that conflict); then `weft replay --times K` (2) must say `K of K
 # identical`. Everything is left in FOLDER.dir.FLAGS, which is removed on success; on failure the command that replays the
 # trace is printed.
 #
@@ -52,7 +53,7 @@ run() { # OUT ERR COMMAND…
 theirs() { grep -a -v '^weft[ :]' "$1" > "$1.theirs"; true; }
 
 for build in $builds; do
-    extra=(); [ $build = verify ] && extra=(-weft-verify)
+    extra=() prove=(); [ $build = verify ] && extra=(-weft-verify) prove=(WEFT_PROVE=1)
     program=$folder/$build
     "$cc" "${flags[@]}" "${extra[@]}" "$source" -o "$program" > "$folder/$build.log" 2>&1 || {
         cat "$folder/$build.log" >&2
@@ -72,7 +73,7 @@ for build in $builds; do
         esac
         theirs "$trace.err"
         weft check "$trace" > "$trace.check" 2>&1 || { cat "$trace.check" >&2; die "weft check $trace"; }
-        run "$trace.again.out" "$trace.again.err" weft replay "$trace"; is=$?
+        run "$trace.again.out" "$trace.again.err" env ${prove[@]+"${prove[@]}"} weft replay "$trace"; is=$?
         theirs "$trace.again.err"
         problem=
         [ $is = $was ] || problem="status $is instead of $was"
