@@ -108,7 +108,10 @@ int weft__pass_run(LLVMModuleRef m) {
         for (size_t i = 0; (name = weft__facts_unknown(f, i)); i++)
             fprintf(stderr, "weft: warning: external function '%s' is not in the table: it runs outside, unordered (-weft-serialize=%s, -weft-externals=FILE)\n", name, name);
     if (o.races) find_races(m, f, &o);
-    if (o.plan == WEFT_PLAN_RACES) weft__plan_races(f);
+    if (o.plan == WEFT_PLAN_RACES && !weft__plan_races(f)) {
+        if (!getenv("WEFT_QUIET")) fprintf(stderr, "weft: warning: the program is too large for plan races: it has plan shared\n");
+        o.plan = WEFT_PLAN_SHARED;
+    }
     weft__rewrite(m, f, &o, &s);
     if (o.stats) report(&o, f, &s);
     weft__facts_free(f);

@@ -33,8 +33,8 @@ void weft__shim_comes_from(LLVMBasicBlockRef b, LLVMBasicBlockRef was, LLVMBasic
 /* ---- loops/repeat.c: when a file is compiled */
 int weft__early_run(LLVMModuleRef m);
 
-/* ---- plan/races.c: after the facts of SHARED */
-void weft__plan_races(struct weft_facts *f);
+/* ---- plan/races.c: after the facts of SHARED. 0: it was too much, nothing has changed */
+int weft__plan_races(struct weft_facts *f);
 
 /* ---- rewrite/early.c: before the facts are found */
 void weft__rewrite_early(LLVMModuleRef m, const struct weft_pass_options *o);

@@ -65,9 +65,13 @@ static int is_opaque(LLVMValueRef inst) {
     return weft__ir_is_call(inst) && !LLVMIsAFunction(weft__ir_callee(inst));
 }
 
-void weft__plan_races(struct weft_facts *f) {
+int weft__plan_races(struct weft_facts *f) {
     struct weft_races *r = weft__races_new(f, 1);
     struct weft_points *p = f->points;
+    if (r->gave_up) {
+        weft__races_free(r);
+        return 0;
+    }
     struct weft_map kept = {0}; /* instruction and argument -> largest reason + 1 */
     for (size_t i = 0; i < p->accesses; i++) {
         const struct weft_access *a = &p->access[i];
@@ -95,4 +99,5 @@ void weft__plan_races(struct weft_facts *f) {
     }
     weft__map_fini(&kept);
     weft__races_free(r);
+    return 1;
 }

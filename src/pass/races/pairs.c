@@ -40,6 +40,8 @@ struct items {
 struct group {
     const struct item *first;
     uint32_t class;
+    uint8_t racy;      /* all of it is marked so */
+    uint8_t published; /* what it leads to is */
 };
 
 static int has_delta(const struct weft_races *r, uint32_t held) {
@@ -222,7 +224,10 @@ static uint32_t class_of(struct weft_races *r, struct group *g, const struct ite
     return g->class - 1;
 }
 
-static void mark(struct weft_races *r, const struct item *i, const struct item *end, uint8_t racy) {
+static void mark(struct weft_races *r, struct group *g, const struct item *end, uint8_t racy) {
+    const struct item *i = g->first;
+    if (g->racy >= racy) return;
+    g->racy = racy;
     for (const struct item *k = i; k < end && !compare(k, i); k++) {
         struct weft_race_access *a = &r->access[k->access];
         if (a->racy < racy) a->racy = racy;
@@ -252,13 +257,16 @@ static void publish(struct weft_races *r, struct weft_set *published, uint32_t o
 
 static void note(struct weft_races *r, struct group *a, struct group *b, const struct item *end, struct weft_set *published) {
     const struct item *i = a->first, *j = b->first;
+    if (r->plan && a->racy == 2 && b->racy == 2) return; /* it says nothing new */
     if (!race(r, i, j)) return;
     uint8_t racy = i->atomic && j->atomic ? 1 : 2;
-    mark(r, i, end, racy);
-    mark(r, j, end, racy);
+    mark(r, a, end, racy);
+    mark(r, b, end, racy);
+    if (r->plan) return;
     if (racy == 2 || i->relaxed || j->relaxed) {
-        publish(r, published, i->object, i->lo, i->hi);
-        publish(r, published, j->object, j->lo, j->hi);
+        if (!a->published) publish(r, published, i->object, i->lo, i->hi);
+        if (!b->published) publish(r, published, j->object, j->lo, j->hi);
+        a->published = b->published = 1;
     }
     if (racy < 2) return;
     struct weft_races_result *res = r->result;
@@ -305,7 +313,7 @@ static int round_of_pairs(struct weft_races *r, struct weft_set *published) {
     for (size_t i = 0; i < is.count; i++)
         if (!i || compare(&is.item[i], &is.item[i - 1])) {
             WEFT_GROW(group, groups, room);
-            group[groups++] = (struct group){&is.item[i], 0};
+            group[groups++] = (struct group){.first = &is.item[i]};
             outside += !is.item[i].object;
         }
     for (size_t i = 0; i < groups; i++) {

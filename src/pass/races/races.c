@@ -114,7 +114,7 @@ struct weft_races *weft__races_new(struct weft_facts *f, int plan) {
     weft__address_init(r);
     weft__joins_find(r);
     weft__summary_all(r);
-    weft__pairs_find(r);
+    if (!r->gave_up) weft__pairs_find(r);
     return r;
 }
 
@@ -123,15 +123,16 @@ void weft__races_free(struct weft_races *r) {
         free(r->summary[i].list);
         weft__map_fini(&r->summary[i].first);
     }
-    for (uint32_t i = 0; i < r->result->classes; i++)
+    for (uint32_t i = 0; r->result && i < r->result->classes; i++)
         free(r->result->class[i].side);
-    free(r->result->class), free(r->result->race), free(r->result);
+    if (r->result) free(r->result->class), free(r->result->race);
+    free(r->result);
     weft__map_fini(&r->access_at);
     weft__map_fini(&r->join_at);
     weft__map_fini(&r->join_edge);
     weft__map_fini(&r->sure);
     weft__address_fini(r);
     weft__lockset_fini(r);
-    free(r->summary), free(r->access), free(r->root), free(r->call_starts), free(r->join);
+    free(r->looked), free(r->summary), free(r->access), free(r->root), free(r->call_starts), free(r->join);
     free(r);
 }

@@ -100,6 +100,7 @@ struct weft_guarded {
     uint32_t from; /* index in the callee's list */
     uint32_t next; /* of the same access in this list: index + 1 */
     uint8_t merged; /* stands for too many of them */
+    uint32_t changed; /* when it was made, or changed; struct weft_races' now */
 };
 
 struct weft_summary {
@@ -107,6 +108,7 @@ struct weft_summary {
     struct weft_guarded *list;
     uint32_t count, room;
     struct weft_map first; /* access + 1 -> index + 1 of the first */
+    uint32_t changed;      /* when something in the list was */
     uint8_t done;
 };
 
@@ -156,10 +158,14 @@ struct weft_races {
     uint32_t accesses, access_room;
     struct weft_map access_at; /* instruction -> index + 1 of an access of it */
     struct weft_summary *summary;
+    uint32_t now;     /* counts changes of lists */
+    uint32_t *looked; /* per target of a call: when its list was looked at for that call */
     uint8_t lock_may_fail; /* robust mutexes and the like are about: the result of a lock must be looked at */
     struct weft_races_result *result;
     /* for the plan, see weft__plan_races */
     uint8_t plan;
+    uint8_t gave_up;      /* it was too much: nothing is known */
+    uint64_t work;        /* entries of lists that were translated */
     uint8_t stale;        /* memory may be freed while somebody still uses it */
     struct weft_map sure; /* calls of join that must succeed, and of __weft_repeat that must not leave such a one out -> 1 */
 };

@@ -17,6 +17,7 @@
 #include "races.h"
 
 enum { VARIANTS = 8 };
+#define MAX_WORK 40000000u /* for a plan: some 15 seconds; counted, not timed, so that builds can be repeated */
 #define EVERY (~0ull)
 
 /* ---- accesses -------------------------------------------------------------------------------------------------- */
@@ -482,7 +483,9 @@ static int add_guarded(struct weft_races *r, struct weft_summary *sum, struct we
             o->held = weft__lockset_both(r, o->held, g.held);
             o->released = weft__released_either(r, o->released, g.released);
             o->started |= g.started, o->joined &= g.joined;
-            return was.held != o->held || was.released != o->released || was.started != o->started || was.joined != o->joined;
+            if (was.held == o->held && was.released == o->released && was.started == o->started && was.joined == o->joined) return 0;
+            o->changed = sum->changed = ++r->now;
+            return 1;
         }
         if (o->address == g.address && o->node == g.node && o->offset == g.offset && o->held == g.held &&
             o->released == g.released && o->started == g.started && o->joined == g.joined)
@@ -500,6 +503,7 @@ static int add_guarded(struct weft_races *r, struct weft_summary *sum, struct we
         *first = 0;
     }
     WEFT_GROW(sum->list, sum->count, sum->room);
+    g.changed = sum->changed = ++r->now;
     g.next = *first;
     sum->list[sum->count++] = g;
     *first = sum->count;
@@ -514,9 +518,17 @@ static int add_callees(struct weft_races *r, struct weft_summary *sum, LLVMValue
         if (to == r->f->node_unknown) continue;
         LLVMValueRef callee = r->f->function[to].fn, call = positional(c, callee) ? c->inst : NULL;
         const struct weft_summary *below = &r->summary[to];
+        /* What has not changed since gives the same as it did. In the cycles of xz, that is nearly all. */
+        uint32_t *looked = &r->looked[c->target + t], before = *looked;
+        *looked = r->now;
+        if (below->changed <= before) continue;
         for (uint32_t i = 0, n = below->count; i < n; i++) {
+            if (below->list[i].access == UINT32_MAX || below->list[i].changed <= before) continue;
             struct weft_guarded g = below->list[i]; /* the list may be our own, and move */
-            if (g.access == UINT32_MAX) continue;
+            if (r->plan && ++r->work > MAX_WORK) {
+                r->gave_up = 1;
+                return changed;
+            }
             int param = g.address ? weft__address_parameter(r, g.address, callee) : -1;
             int64_t offset = param >= 0 ? r->address[g.address].offset : 0;
             g.address = g.address ? weft__address_translate(r, g.address, call, callee) : 0;
@@ -597,7 +609,7 @@ static void component(struct weft_races *r, const uint32_t *member, uint32_t cou
     for (int again = 1; again;) {
         again = 0;
         for (uint32_t i = 0; i < count; i++)
-            again |= fill_list(r, &w[i]) && cyclic;
+            again |= fill_list(r, &w[i]) && cyclic && !r->gave_up;
     }
     for (uint32_t i = 0; i < count; i++)
         close_flow(&w[i]);
@@ -610,6 +622,8 @@ void weft__summary_all(struct weft_races *r) {
     find_accesses(r);
     r->summary = weft__an_alloc(NULL, f->functions + 1, sizeof *r->summary);
     memset(r->summary, 0, (f->functions + 1) * sizeof *r->summary);
+    r->looked = weft__an_alloc(NULL, f->targets + 1, sizeof *r->looked);
+    memset(r->looked, 0, (f->targets + 1) * sizeof *r->looked);
     weft__graph_init(&g, f->functions);
     for (size_t i = 0; i < f->calls; i++)
         for (uint32_t t = 0; t < f->call[i].targets; t++)
@@ -624,7 +638,7 @@ void weft__summary_all(struct weft_races *r) {
         first[i] += first[i - 1];
     for (uint32_t i = 0; i < f->functions; i++)
         member[first[g.scc[i] + 1]++] = i;
-    for (uint32_t c = 0; c < g.scc_count; c++) {
+    for (uint32_t c = 0; c < g.scc_count && !r->gave_up; c++) {
         uint32_t n = first[c + 1] - first[c];
         if (n && f->function[member[first[c]]].defined && f->threads.mask[member[first[c]]])
             component(r, member + first[c], n, g.cyclic[c]);
