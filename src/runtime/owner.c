@@ -9,7 +9,10 @@
  *   I2  It is changed by u itself (at a tick, in a miss, when it goes outside), or by another thread while u's state is not
  *       IN. So, as long as u is IN and in neither, what u's check saw stays true: a plain load is enough, and the access
  *       that follows it in program order is covered.
- *   I3  An entry leaves NOBODY by compare-and-swap to the first owner, and never comes back.
+ *   I3  An entry leaves NOBODY by compare-and-swap to who claims it. It comes back when its owner has unmapped the memory. That,
+ *       and mapping memory of which all entries are NOBODY's or one's own, is done under the lock of `maps`, which has the
+ *       position of the last one that did; who claims takes that lock afterwards. So memory is mapped before or after what
+ *       others do there.
  *   I4  An entry leaves SPLIT only under the locks of all eight word stripes of the line, to the thread that holds them.
  *       It becomes SPLIT only by its owner, under the owner's lock and the eight stripes.
  *   I5  A thread becomes OUT only under its own lock with no one in its list of waiters, so nobody who asked it is left
@@ -47,7 +50,7 @@
  * all eight words with where the owner stood ("reached": its own access there is still to come); joining (taking a SPLIT
  * line whole) comes after the last access of each word. A reader of a SHARED line: to the position of the page's place, which
  * comes after where the owner of each of its lines stood. A writer: to where each reader stopped; the last owner is one of
- * them. Who answers logs nothing: others may know its position to be done, or its end to be logged. An edge that follows
+ * them. Who claims a line: to where memory was last mapped or unmapped, "done". Who answers logs nothing: others may know its position to be done, or its end to be logged. An edge that follows
  * from what the thread has seen already is not logged.
  *
  * Lines of memory that processes share are COMMON (shm.c): no thread owns them, and all accesses of them are ordered by one
@@ -114,6 +117,8 @@ static struct stripe stripes[STRIPES];
  * slow them down. */
 #define OBJECTS (1u << 14)
 static struct stripe objects[OBJECTS];
+/* Where memory was last mapped or unmapped. */
+static struct stripe maps;
 
 static void stripe_lock(struct stripe *s) {
     for (int i = 0;; i++) {
@@ -580,8 +585,8 @@ static void rearm(struct weft_thread *t, uint64_t site) {
         __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
 }
 
-/* First owner: take what nobody has of the page. */
-static int claim(struct weft_thread *t, uint32_t line) {
+/* Takes what nobody has of the page. */
+static int claim(struct weft_thread *t, uint32_t line, uint64_t site) {
     uint16_t me = (uint16_t)t->slot, z = WEFT_NOBODY;
     if (!__atomic_compare_exchange_n(&TABLE[line], &z, me, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return 0;
     uint32_t b = line & ~(PAGE_LINES - 1);
@@ -590,6 +595,9 @@ static int claim(struct weft_thread *t, uint32_t line) {
         if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == WEFT_NOBODY)
             __atomic_compare_exchange_n(&TABLE[i], &z, me, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
     }
+    stripe_lock(&maps); /* after the last of them was claimed */
+    stripe_edge(t, site, &maps);
+    stripe_unlock(&maps);
     return 1;
 }
 
@@ -712,7 +720,7 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
         uint16_t o = __atomic_load_n(&TABLE[line], __ATOMIC_ACQUIRE);
         if (o == t->slot || o == WEFT_SPLIT || o == WEFT_COMMON) return waited;
         if (o == WEFT_NOBODY) {
-            if (claim(t, line)) return waited;
+            if (claim(t, line, site)) return waited;
             continue;
         }
         if (!write && unlikely(!t->reads)) {
@@ -897,6 +905,49 @@ int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site,
     return waited;
 }
 
+/* ---- memory is mapped and unmapped: t is at (clock, 0), and one does it at a time ------------------------------------ */
+
+void weft__rec_maps_begin(void) { stripe_lock(&maps); }
+void weft__rec_maps_end(struct weft_thread *t, int done) {
+    if (done) {
+        stripe_edge(t, 0, &maps);
+        stripe_mark(t, 0, &maps, WEFT_DONE);
+    }
+    stripe_unlock(&maps);
+}
+
+static uint64_t last_line(uint64_t p, uint64_t n) {
+    uint64_t most = (uint64_t)WEFT_TABLE_ENTRIES << WEFT_LINE_SHIFT;
+    return (p + (n < most ? n : most) - 1) >> WEFT_LINE_SHIFT;
+}
+
+/* Between the two: whether t may map memory at p. 0: others have lines there, and t has to take them first. */
+int weft__rec_maps_may(const struct weft_thread *t, uint64_t p, uint64_t n) {
+    for (uint64_t l = p >> WEFT_LINE_SHIFT; n && l <= last_line(p, n); l++) {
+        uint16_t o = __atomic_load_n(&TABLE[l & (WEFT_TABLE_ENTRIES - 1)], __ATOMIC_RELAXED);
+        if (o != WEFT_NOBODY && o != t->slot && o != WEFT_COMMON) return 0;
+    }
+    return 1;
+}
+/* Takes what anybody has. Returns 1 if t had to wait. */
+int weft__rec_maps_take(struct weft_thread *t, uint64_t p, uint64_t n) {
+    int waited = 0;
+    for (uint64_t l = p >> WEFT_LINE_SHIFT; n && l <= last_line(p, n); l++)
+        if (__atomic_load_n(&TABLE[l & (WEFT_TABLE_ENTRIES - 1)], __ATOMIC_RELAXED) != WEFT_NOBODY)
+            waited |= weft__rec_take(t, l << WEFT_LINE_SHIFT, 1, 0, 1);
+    return waited;
+}
+/* Between the two: t has unmapped memory that it had taken. What is mapped there next belongs to nobody. (A file that each
+ * request of a server maps, now in this thread and now in that, would go from one to the other line by line.) */
+void weft__rec_maps_gone(struct weft_thread *t, uint64_t p, uint64_t n) {
+    weft__lock(&t->lock);
+    for (uint64_t l = p >> WEFT_LINE_SHIFT; n && l <= last_line(p, n); l++) {
+        uint16_t *e = &TABLE[l & (WEFT_TABLE_ENTRIES - 1)];
+        if (__atomic_load_n(e, __ATOMIC_RELAXED) == t->slot) __atomic_store_n(e, WEFT_NOBODY, __ATOMIC_RELEASE);
+    }
+    weft__unlock(&t->lock);
+}
+
 /* The thread leaves instrumented code at (clock, 0). */
 void weft__rec_out(struct weft_thread *t) {
     weft__rec_release(t);
@@ -998,6 +1049,7 @@ void weft__rec_forked(struct weft_thread *t) {
     weft__raw(SYS_madvise, WEFT_TABLE_ADDR, WEFT_TABLE_ENTRIES * 2, 4 /* MADV_DONTNEED */);
     weft__zero(stripes, sizeof stripes);
     weft__zero(objects, sizeof objects);
+    weft__zero(&maps, sizeof maps);
     weft__raw(SYS_madvise, shared, sizeof shared, 4 /* MADV_DONTNEED */);
     for (uint32_t s = 1; s < weft__slots; s++)
         if (weft__threads[s] && weft__threads[s]->reads) weft__zero(weft__threads[s]->reads, WEFT_READS * sizeof *t->reads);

@@ -17,9 +17,28 @@
 
 static uint64_t next;
 
+/* Whose call it is. Memory that others have accessed, though nothing was mapped there, has to be taken first: where, and how much. */
+static const struct weft_thread *caller;
+static uint64_t wanted, wanted_size;
+static int may(uint64_t at, uint64_t n) {
+    if (weft__rec_maps_may(caller, at, n)) return 1;
+    wanted = at;
+    wanted_size = n;
+    return 0;
+}
+/* The same, unless something is mapped there already. */
+static int may_if_free(uint64_t at, uint64_t n) {
+    if (may(at, n)) return 1;
+    long r = weft__raw6(SYS_mmap, (long)at, (long)n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (failed(r)) return 1;
+    weft__raw(SYS_munmap, r, n);
+    return (uint64_t)r != at;
+}
+
 void weft__place_open(void) { next = weft__control->map_next; }
 
 static long map(uint64_t at, const long a[6]) {
+    if (!may_if_free(at, (uint64_t)a[1])) return -WEFT_PLACE_TAKE;
     long r = weft__raw6(SYS_mmap, (long)at, a[1], a[2], a[3] | MAP_FIXED_NOREPLACE, a[4], a[5]);
     if (failed(r) || (uint64_t)r == at) return r;
     weft__raw(SYS_munmap, r, a[1]); /* Linux before 4.17 takes it for a hint */
@@ -36,6 +55,7 @@ static int may_be(uint64_t lo, uint64_t n) {
 
 static long place_mmap(const long a[6]) {
     uint64_t n = ((uint64_t)a[1] + 4095) & ~4095ul, step = 0;
+    if ((a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED_NOREPLACE && !may_if_free((uint64_t)a[0], n)) return -WEFT_PLACE_TAKE;
     if (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_32BIT) || !n || n > WEFT_PLACE_TOP - WEFT_PLACE_LOW)
         return weft__raw6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (a[0] && may_be((uint64_t)a[0], n)) {
@@ -62,6 +82,8 @@ static long place_mmap(const long a[6]) {
 
 static long place_mremap(const long a[6]) {
     long flags = a[3], r;
+    if (a[2] > a[1] && !may_if_free((uint64_t)(a[0] + a[1]), (uint64_t)(a[2] - a[1]))) return -WEFT_PLACE_TAKE;
+    if (flags & MREMAP_FIXED && !may((uint64_t)a[4], (uint64_t)a[2])) return -WEFT_PLACE_TAKE;
     if (!(flags & MREMAP_MAYMOVE) || flags & ~MREMAP_MAYMOVE) return weft__raw6(SYS_mremap, a[0], a[1], a[2], flags, a[4], 0);
     r = weft__raw6(SYS_mremap, a[0], a[1], a[2], 0, 0, 0);
     if (!failed(r)) return r;
@@ -73,14 +95,27 @@ static long place_mremap(const long a[6]) {
     return r;
 }
 
-long weft__place(long nr, const long a[6]) {
+long weft__place(struct weft_thread *t, long nr, const long a[6], uint64_t *at, uint64_t *n) {
+    long r;
     switch (nr) {
-    case SYS_mmap: return place_mmap(a);
-    case SYS_mremap: return place_mremap(a);
+    case SYS_mmap:
+    case SYS_mremap:
+        weft__rec_maps_begin();
+        caller = t;
+        r = nr == SYS_mmap ? place_mmap(a) : place_mremap(a);
+        weft__rec_maps_end(t, r != -WEFT_PLACE_TAKE);
+        *at = wanted;
+        *n = wanted_size;
+        return r;
     case SYS_brk: return (long)weft__place_brk((uint64_t)a[0]);
     default: break;
     }
-    long r = weft__raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+    r = weft__raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (nr == SYS_munmap && !failed(r)) {
+        weft__rec_maps_begin();
+        weft__rec_maps_gone(t, (uint64_t)a[0], (uint64_t)a[1]);
+        weft__rec_maps_end(t, 1);
+    }
     if (nr == SYS_munmap && !failed(r) && (uint64_t)a[0] == next) next = (next + (uint64_t)a[1] + 4095) & ~4095ul;
     return r;
 }

@@ -278,6 +278,11 @@ void weft__rec_tick(struct weft_thread *t);
 void weft__rec_spins(struct weft_thread *t); /* the tick that follows is one of a loop that only waits */
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site);
 int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write); /* 1: had to wait */
+void weft__rec_maps_begin(void);
+void weft__rec_maps_end(struct weft_thread *t, int done);
+int weft__rec_maps_may(const struct weft_thread *t, uint64_t p, uint64_t n);
+int weft__rec_maps_take(struct weft_thread *t, uint64_t p, uint64_t n);
+void weft__rec_maps_gone(struct weft_thread *t, uint64_t p, uint64_t n);
 void weft__rec_out(struct weft_thread *t);
 void weft__rec_lend(struct weft_thread *t, uint64_t site); /* around what wakes another thread */
 void weft__rec_back(struct weft_thread *t);
@@ -541,7 +546,10 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
 
 /* ---- place.c: where mappings go; under the vm lock */
 void weft__place_open(void);
-long weft__place(long nr, const long a[6]);  /* record: the call, with an address of our own where the kernel would choose one */
+/* Record: the call, with an address of our own where the kernel would choose one. -WEFT_PLACE_TAKE: t has to take *n bytes at *at first,
+ * without the caller's locks. */
+#define WEFT_PLACE_TAKE 4000
+long weft__place(struct weft_thread *t, long nr, const long a[6], uint64_t *at, uint64_t *n);
 uint64_t weft__place_brk(uint64_t to);       /* both: brk */
 
 /* ---- signal.c */

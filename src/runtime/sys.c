@@ -649,9 +649,9 @@ static void add_moved(struct weft_thread *t, const struct weft_region *r, long f
 static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
     long b[6], r;
     for (int i = 0; i < 6; i++) b[i] = a[i];
-    __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
     int fixed = nr == SYS_mmap && (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED;
     int changes = nr == SYS_munmap || nr == SYS_mremap || nr == SYS_mprotect || fixed;
+    if (changes || nr == SYS_brk) __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
     if (weft__mode == WEFT_RECORD && changes) {
         weft__constant_lost((uint64_t)a[0], (uint64_t)a[1]);
         t->common_skip = 1;
@@ -727,14 +727,24 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
             t->common_skip = 0;
             weft__lock(&vm_lock);
         }
-        weft__order(t, &vm_object);
         int touches = (changes || nr == SYS_madvise) && weft__shm_regions && weft__shm_touches((uint64_t)a[0], (uint64_t)a[1]);
         if (touches && nr != SYS_madvise) weft__shm_hold(t, 0);
         r = is_region && is_file ? weft__shm_file(a, writable, &region) : 0;
         if (touches && nr == SYS_mprotect && weft__shm_denies(a)) r = -EACCES;
         if (touches && nr == SYS_mremap && (!a[1] || (a[3] & ~(MREMAP_MAYMOVE | MREMAP_FIXED))))
             weft__refuse("mremap: a second mapping of shared memory cannot be recorded yet");
-        if (!r && !(touches && nr == SYS_madvise && weft__shm_advise(a, &r))) r = weft__place(nr, b);
+        uint64_t at, n;
+        if (!r && !(touches && nr == SYS_madvise && weft__shm_advise(a, &r)))
+            while ((r = weft__place(t, nr, b, &at, &n)) == -WEFT_PLACE_TAKE) {
+                if (t->common) weft__shm_drop(t);
+                weft__unlock(&vm_lock);
+                t->common_skip = 1;
+                while (weft__rec_maps_take(t, at, n)) {}
+                t->common_skip = 0;
+                weft__lock(&vm_lock);
+                if (touches) weft__shm_hold(t, 0);
+            }
+        weft__order(t, &vm_object); /* it has taken what it needs: nobody who comes after it has something that it waits for */
         if (failed(r) && region.back) weft__raw(SYS_munmap, region.back, region.size);
         if (touches && changes && !failed(r)) again = weft__shm_changed(t, nr, a, r, &moved);
         if (keep && !failed(r)) {

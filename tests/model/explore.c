@@ -126,6 +126,7 @@ static struct {
     struct weft_reads reads[THREADS + 1][WEFT_READS];
     uint8_t stripe_holder[2][8], object_holder, lock_holder[THREADS + 1], place_holder[SHARED_SETS];
     int mutex, forks_lock, born;
+    uint8_t mapping; /* the thread that maps memory */
     /* While a thread stops the world: who; whether all others stand; who was looked at last, and how it was; who was told.
      * And how often it was over. */
     uint8_t stopper, still, looked, looked_state, told, stops;
@@ -326,6 +327,7 @@ static void effect(int t, int acc, uint64_t mask, int write) {
         if (!(mask >> c & 1)) continue;
         int l = c / 16, w = c % 16 / 2;
         uint64_t e = write ? ex_table[line_of[l]] : view(t, &ex_table[line_of[l]], 2);
+        if (W.mapping == t) continue; /* whoever claims the line has to wait */
         if (e == (uint64_t)t || (e == WEFT_SPLIT && W.stripe_holder[l][w] == t)) continue;
         if (!write && (e == WEFT_SHARED || closer(l)) && lists(t, l)) continue;
         fail("access without ownership: thread %d %s word %d of line %c, whose entry is %x (stripe held by %d)", t,
@@ -834,6 +836,29 @@ static void run_op(struct weft_thread *t, const char **prog, uint64_t site) {
         point(K_MUTEX, &W.mutex, 4, 0, 0, "unlock");
         W.mutex = 0;
         break;
+    case 'd': /* unmaps A; whoever comes to it then finds new memory */
+        fresh_tick(t);
+        weft__take(t, (void *)a, 8);
+        do_access(s, 0, mask_of(a, 8), 1);
+        weft__rec_maps_begin();
+        weft__rec_maps_gone(t, a, 8);
+        weft__rec_maps_end(t, 1);
+        break;
+    case 'p': /* maps A, after and before what others do there */
+        fresh_tick(t);
+        for (;;) {
+            weft__rec_maps_begin();
+            if (weft__rec_maps_may(t, a, 8)) break;
+            weft__rec_maps_end(t, 0);
+            while (weft__rec_maps_take(t, a, 8)) {
+            }
+        }
+        W.mapping = (uint8_t)s;
+        do_access(s, 0, mask_of(a, 8), 1);
+        if (tso) point(K_MUTEX, &W.mutex, 4, 0, 0, "mapped"); /* a system call leaves nothing in the buffer */
+        W.mapping = 0;
+        weft__rec_maps_end(t, 1);
+        break;
     case 'f':
         fork_op(t);
         break;
@@ -1047,6 +1072,7 @@ static size_t save(char *o) {
     for (int i = 0; i < nworld_stripes; i++)
         o = put(o, world_stripes[i], sizeof(struct stripe));
     o = put(o, object_stripe(), sizeof(struct stripe));
+    o = put(o, &maps, sizeof maps);
     o = put(o, shared, sizeof shared);
     for (int l = 0; l < 2; l++) {
         o = put(o, &ex_table[line_of[l]], 2);
@@ -1072,6 +1098,7 @@ static void restore(const char *i) {
     for (int k = 0; k < nworld_stripes; k++)
         i = get(i, world_stripes[k], sizeof(struct stripe));
     i = get(i, object_stripe(), sizeof(struct stripe));
+    i = get(i, &maps, sizeof maps);
     i = get(i, shared, sizeof shared);
     for (int l = 0; l < 2; l++) {
         i = get(i, &ex_table[line_of[l]], 2);
@@ -1168,6 +1195,7 @@ static void init_world(void) {
     for (int i = 0; i < nworld_stripes; i++)
         memset(world_stripes[i], 0, sizeof(struct stripe));
     memset(object_stripe(), 0, sizeof(struct stripe));
+    memset(&maps, 0, sizeof maps);
     W.hot_left = (uint8_t)sc->hot;
     W.joins_left = (uint8_t)sc->joins;
     W.holds_left = (uint8_t)sc->holds;

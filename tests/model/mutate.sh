@@ -36,6 +36,13 @@ taken-while-inside - ask
 owner-not-looked-at-again - crossed
 answers-what-is-gone - crossed
 order-says-reached - order
+claimed-without-edge - gone
+claimed-after-edge - gone-claimed
+mapping-says-reached - gone
+gone-without-own-lock - gone-asked
+mapped-unasked - mapped-known
+mapped-before-claims - mapped-claimed
+mapped-before-taking - mapped-known
 word-says-reached - split-halves
 owner-releases-before-store - hot-two
 lock-wakes-nobody -d crossed-two
@@ -119,6 +126,15 @@ words-released-too-early) within own_small 's/__atomic_store_n(&t->tls->limit, 0
 taken-while-inside) within acquire 's/if (u->state != WEFT_IN && !closing) {/if (!closing) {/' ;;
 owner-not-looked-at-again) within acquire 's/if (__atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) != o) {/if (0) {/' ;;
 answers-what-is-gone) within serve 's/ && __atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) == t->slot) {/) {/' ;;
+claimed-without-edge) within claim 's/stripe_edge(t, site, &maps);//' ;;
+claimed-after-edge) # looks where memory was unmapped before it has claimed all
+    within claim 's/^    uint32_t b = line.*/stripe_lock(\&maps); stripe_edge(t, site, \&maps); stripe_unlock(\&maps);\n&/;s/^    stripe_lock(&maps).*//;s/^    stripe_edge.*//;s/^    stripe_unlock.*//' ;;
+mapping-says-reached) within weft__rec_maps_end 's/WEFT_DONE/0/' ;;
+gone-without-own-lock) within weft__rec_maps_gone 's/^ *weft__\(un\)*lock(&t->lock);//' ;;
+mapped-unasked) within weft__rec_maps_may 's/return 0;/continue;/' ;;
+mapped-before-taking) within weft__rec_maps_end 's/if (done)/if (1)/' ;;
+mapped-before-claims) # who claims does not wait for who maps
+    within claim 's/stripe_lock(&maps);//;s/stripe_unlock(&maps);//' ;;
 order-says-reached) within object_lock 's/WEFT_DONE/0/' ;;
 word-says-reached) within own_small 's/stripe_mark(\(.*\), WEFT_DONE)/stripe_mark(\1, 0)/' ;;
 owner-releases-before-store)

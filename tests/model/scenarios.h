@@ -49,6 +49,20 @@ static const struct scenario scenarios[] = {
     {"step", "12", 's', 3, 0, 0, {"wA7 t", "x", "wB0 wA7"}, "st"},
     {"step-split", "12", 's', 3, 1, 0, {"wA7 t", "x", "wB0 wA7"}, "sT"},
     /* Operations on objects. */
+    /* Memory is unmapped. */
+    {"gone", "10", 's', 3, 0, 0, {"wA0 d", "wA0 t wA0", "rA0"}, "stD"},
+    {"gone-two", "10", 's', 3, 0, 0, {"d wA0", "wA0 d", ""}, "std"},
+    {"gone-claimed", "10", 's', 3, 0, 0, {"d", "wB0 wA0", ""}, "std"},
+    {"gone-page", "11", 's', 1, 0, 0, {"d t wB0", "wB0 rA0", "rA0"}, "sT"},
+    {"gone-asked", "10", 's', 3, 0, 0, {"t d t", "wA0 t", "wA0"}, "stD"},
+    {"gone-shared", "H0", 's', 3, 0, 0, {"rA0 t rA0", "d", "rA0 wA0"}, "sT", 0, 1},
+    {"gone-split", "S0", 's', 3, 1, 0, {"wA0 d", "wA0 wA0", "rA0"}, "ST"},
+    {"gone-twice", "10", 's', 3, 0, 0, {"d", "d", "wA0"}, "st"},
+    {"mapped", "00", 's', 3, 0, 0, {"p t", "wA0", "rA0 wA0"}, "st"},
+    {"mapped-known", "20", 's', 3, 0, 0, {"p", "wA0 t wA0", "rA0"}, "stD"},
+    {"mapped-claimed", "00", 's', 3, 0, 0, {"p wA0", "wB0 wA0", ""}, "std"},
+    {"mapped-shared", "H3", 's', 3, 0, 0, {"rA0 t", "rA0 t", "p wA0"}, "sT", 0, 1},
+    {"mapped-again", "10", 's', 3, 0, 0, {"d p", "wA0", "p rA0"}, "sT"},
     {"order", "10", 's', 3, 0, 0, {"n wA0 n", "n wA0", "n"}, "std"},
     {"mutex", "10", 's', 3, 0, 0, {"l wA0 u", "l wA0 u", "l rA0 u"}, "sT"},
     /* Lines that several threads read. */
