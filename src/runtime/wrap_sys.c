@@ -87,6 +87,18 @@ W3(lstat64, SYS_lstat);
 W3(fstat, SYS_fstat);
 W3(fstat64, SYS_fstat);
 W3(getrandom, SYS_getrandom);
+W3(munmap, SYS_munmap);
+W3(mprotect, SYS_mprotect);
+W3(madvise, SYS_madvise);
+W3(dup, SYS_dup);
+W3(dup2, SYS_dup2);
+W3(pipe2, SYS_pipe2);
+W3(access, SYS_access);
+W3(unlink, SYS_unlink);
+W3(ftruncate, SYS_ftruncate);
+W3(ftruncate64, SYS_ftruncate);
+W3(fsync, SYS_fsync);
+W3(fdatasync, SYS_fdatasync);
 
 WEFT_HIDDEN long weft__w_recv(long fd, long p, long n, long flags) { return call(SYS_recvfrom, fd, p, n, flags, 0, 0); }
 WEFT_WRAP(recv, weft__w_recv);
