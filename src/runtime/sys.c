@@ -225,6 +225,20 @@ static int lets_others(long nr) {
     }
 }
 
+/* While failures are wanted, one sleep in eight takes longer, up to 16 times, as it may on a busy machine: who takes a sleep for an
+ * order ("it has surely started by now") is found out. b: what the call gets, a copy. */
+#define LONGER_NS 100000000ull
+static void oversleep(struct weft_thread *t, long nr, const long b[6]) {
+    if ((nr != SYS_nanosleep && (nr != SYS_clock_nanosleep || b[1] & TIMER_ABSTIME)) || weft__given) return;
+    struct timespec *ts = (struct timespec *)b[nr == SYS_nanosleep ? 0 : 2];
+    t->rng = t->rng * 6364136223846793005ull + 1442695040888963407ull;
+    uint32_t x = (uint32_t)(t->rng >> 32);
+    if (!ts || x & 7 || ts->tv_sec < 0 || ts->tv_sec > 1000 || ts->tv_nsec < 0 || ts->tv_nsec > 999999999) return;
+    uint64_t ns = (uint64_t)ts->tv_sec * 1000000000 + (uint64_t)ts->tv_nsec, more = ns / 1024 * ((x >> 3) & 16383);
+    ns += more < LONGER_NS ? more : LONGER_NS;
+    *ts = (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+}
+
 static long emulated(struct weft_thread *t, long nr, const long a[6], const char *params) {
     long b[6];
     struct param list[6], *p, *end_of = list;
@@ -330,6 +344,7 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
             at += room[p->arg];
         }
     weft__tick(t); /* what was read above is done: now the thread may lose it */
+    if (unlikely(weft__delays | weft__steering)) oversleep(t, nr, b);
     long r = do_call(t, nr, b);
     /* Out-data into one run of bytes for the log; then into the program's memory, each with a tick. */
     size_t total = 0, need = outs + ins + 64, sole = 0; /* where the data is, if there is but one */
