@@ -8,7 +8,7 @@
  * - A lock: its operations are a chain. A mutex that is unlocked by another thread than its owner guards nothing: the runtime
  *   refuses that by name (weft__owned), as it does if a lock or a join fails that is counted on (`sure`). Locks of which it
  *   cannot know the owner are not counted: spinlocks, and rwlocks held by readers.
- * - Start and join of threads. A turn of a loop that joins them is never left out (`sure`).
+ * - Start and join of threads. Turns of loops that start and join them are never left out (`sure`).
  * - Fresh memory, which others know of only by a pointer that they have read. That read and the write of the pointer are
  *   ordered in their turn: by a lock, start or join; or they race, and are checked. But a pointer that takes its way through
  *   files, exceptions or code outside is not ordered by anything: such memory is never fresh.

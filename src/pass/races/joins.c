@@ -376,9 +376,8 @@ static int no_way_around(struct weft_races *r, uint32_t function, LLVMValueRef f
            !r->f->graph.cyclic[r->f->graph.scc[function]];
 }
 
-/* Each turn of the loop has to be made, and the join in it to succeed. */
-static void keep_turns(struct weft_races *r, const struct loop *l, LLVMValueRef join) {
-    *weft__map_at(&r->sure, weft__key(join)) = 1;
+/* Each turn of the loop has to be made. */
+static void keep_turns(struct weft_races *r, const struct loop *l) {
     for (size_t i = 0; i < l->in.room; i++) {
         LLVMBasicBlockRef b = (LLVMBasicBlockRef)(uintptr_t)l->in.key[i];
         if (!b || !left_out(b)) continue;
@@ -420,7 +419,9 @@ static void match(struct weft_races *r, const struct weft_call *c, LLVMValueRef 
     }
     if (ok) {
         add(r, weft__map_at(&r->join_edge, edge_key(l2.exit.from, l2.exit.to)), threads);
-        keep_turns(r, &l2, join);
+        *weft__map_at(&r->sure, weft__key(join)) = 1;
+        keep_turns(r, &l1); /* or a handle would be joined that was never set */
+        keep_turns(r, &l2);
     }
     /* Not entered at all, and neither was the first one. */
     if (ok && l1.around.from && l2.around.from)

@@ -305,6 +305,8 @@ static struct weft_state call(struct weft_races *r, struct weft_state s, LLVMVal
     enum weft_sync_kind k = weft__sync_of(callee);
     if (k != WEFT_SYNC_NONE && !LLVMGetNumArgOperands(inst)) k = WEFT_SYNC_NONE;
     if (k == WEFT_SYNC_UNLOCK) release(r, &s, LLVMGetArgOperand(inst, 0));
+    if (r->lock_may_fail && k == WEFT_SYNC_OTHER && strstr(weft__ir_name(callee), "wait"))
+        s.held = 0, s.released = WEFT_ALL; /* of a condition: it may come back without the mutex */
     if ((k == WEFT_SYNC_LOCK || k == WEFT_SYNC_READ) && !r->lock_may_fail)
         acquire(r, &s, inst, k == WEFT_SYNC_READ);
     uint64_t joined = weft__joins_call(r, inst);
