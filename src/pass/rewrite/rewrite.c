@@ -266,7 +266,7 @@ static void wide_atomics(struct weft_rw *r, LLVMValueRef fn) {
 static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     /* The code generator's quick mode would keep flags of checks on the stack, where they differ between record and replay. */
     LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName("optnone", 7));
-    struct list accesses = {0}, verified = {0}, calls = {0}, heads = {0}, pads = {0}, rets = {0};
+    struct list accesses = {0}, unchecked = {0}, calls = {0}, heads = {0}, pads = {0}, rets = {0};
     int has_calls = 0;
     gather_allocas(r, fn);
     wide_atomics(r, fn);
@@ -276,7 +276,7 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
             if (is_access(o)) {
                 enum weft_why why = weft__facts_access(r->f, i, 0);
                 if (why == WEFT_WHY_ORDERED) push(&accesses, i);
-                if (why == WEFT_WHY_RACE_FREE && r->o->verify) push(&verified, i);
+                if (why == WEFT_WHY_RACE_FREE) push(&unchecked, i);
             } else if (o == LLVMCall || o == LLVMInvoke || o == LLVMCallBr) {
                 LLVMValueRef callee = LLVMGetCalledValue(i);
                 push(&calls, i);
@@ -295,7 +295,7 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     for (size_t k = 0; k < heads.n; k++) waits[k] = (char)spins(LLVMValueAsBasicBlock(heads.v[k]));
     r->s->functions++;
     for (size_t k = 0; k < accesses.n; k++) access_inst(r, accesses.v[k], 1);
-    for (size_t k = 0; k < verified.n; k++) access_inst(r, verified.v[k], 0);
+    for (size_t k = 0; k < unchecked.n; k++) access_inst(r, unchecked.v[k], 0);
     for (size_t k = 0; k < calls.n; k++) weft__rw_call_inst(r, calls.v[k]);
     for (size_t k = 0; k < heads.n; k++)
         weft__rw_tick_to(r, weft__shim_first(LLVMValueAsBasicBlock(heads.v[k])), waits[k] ? r->tick_spin : r->tick_cold);
@@ -311,9 +311,10 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     }
     r->unwinds = 0;
     LLVMValueRef was = NULL;
-    if (accesses.n || verified.n || has_calls || heads.n) forget(fn);
-    if (accesses.n || verified.n || has_calls) weft__rw_tick(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
-    if (taken && (accesses.n || has_calls)) {
+    if (accesses.n || unchecked.n || has_calls || heads.n) forget(fn);
+    /* All plans have the same ticks: signals come there. */
+    if (accesses.n || unchecked.n || has_calls) weft__rw_tick(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
+    if (taken && (accesses.n || unchecked.n || has_calls)) {
         was = weft__rw_come_in(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
         r->s->callbacks++;
         for (size_t k = 0; k < rets.n; k++) {
@@ -325,7 +326,7 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
         }
     }
     free(accesses.v);
-    free(verified.v);
+    free(unchecked.v);
     free(calls.v);
     free(heads.v);
     free(pads.v);
