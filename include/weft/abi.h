@@ -267,6 +267,7 @@ struct weft_control {
     uint32_t file;         /* replay: descriptor of the launcher that is this file */
     uint64_t given_off;    /* record: struct weft_given; 0: an ordinary recording */
     uint64_t watched;      /* record: how often weft_given's `watch` was passed */
+    uint64_t iterations;   /* record, steered: of loops whose iterations may be left out, that were not */
     uint64_t last_site;    /* record, steered: of the thread that ended the process: its last event before that, */
     uint64_t last_slot;    /* and its slot */
     uint64_t accesses_off; /* replay with WEFT_OPT_ACCESSES: struct weft_accesses, behind map_size in the memory file */
@@ -298,6 +299,8 @@ struct weft_given {
     uint64_t watch_off, watch;     /* pairs of uint64_t, from and to: weft_control's `watched` counts how often sites there are passed */
     uint64_t signals;              /* there are some in the trace */
     uint64_t plain;                /* 1: iterations that are not left out are not logged */
+    uint64_t most;                 /* of these; beyond, the run ends with WEFT_OUT_BOUND. 0: as many as there are */
+    uint64_t counted;              /* 1: nor were they in the trace, which was such a run: a turn's `pass` is how many the thread had begun */
 };
 struct weft_given_thread { /* one per START of the trace; and one more: threads that are not even created any more */
     uint64_t tick;                 /* of its START */
@@ -318,15 +321,17 @@ struct weft_given_loop {
 };
 /* A turn: the thread runs until it stands at this position, or is beyond it, or cannot go on. Positions of the trace fit as long as the thread
  * does what it did there. So when a turn ends, the runtime writes down where that was by what the thread has done since its iteration of a
- * loop began: the last event before, and the ticks since. Where that is known, it is what counts. */
+ * loop began: the last operation, the last access since then, and the ticks since. Where that is known, it is what counts: so a loop between two
+ * operations whose length depends on other threads shifts nothing behind it. */
 struct weft_turn {
     uint32_t thread;
     uint32_t done;       /* 1: until the access or operation there is done */
-    uint64_t tick, site; /* WEFT_NEVER-like UINT64_MAX: until it ends */
-    uint32_t known;      /* 1: what follows counts, not the tick */
+    uint64_t tick, site; /* WEFT_NEVER-like UINT64_MAX: until it ends; with `done`: or waits, yields, sleeps, or goes on for very long */
+    uint32_t known;      /* 1: what follows counts, not the tick. 2: the first time that it stands at `site`, and `where` was its last access, or,
+                            if that is 0, `op` its last operation */
     uint32_t pass;       /* iterations that the thread has begun: the last one of the trace's that it was at, + 1 */
-    uint64_t where;      /* site or caller of its last event since that began; 0: none */
-    uint64_t nth;        /* so often it has come there since */
+    uint64_t op, op_nth; /* caller of its last operation since that began, 0: none; and so often it has come there since */
+    uint64_t where, nth; /* site of its last access since the operation, 0: none; and so often it has come there since */
     uint64_t after;      /* ticks since then */
 };
 struct weft_pass { /* an iteration of a loop begins */

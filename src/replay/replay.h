@@ -111,6 +111,8 @@ struct weft_steered {
     uint64_t timeout_us; /* for what should never happen: it hangs */
     struct weft_turn *measured; /* nturns of them: gets the turns with where they ended by what the thread did before; NULL: no */
     bool plain;          /* iterations that are not left out are not in the trace: it is a smaller one, of which no more can be left out */
+    uint64_t most;       /* iterations that are not left out; 0: no limit */
+    bool counted;        /* `from` is such a trace, and the turns are of it */
 };
 #define WEFT_ENDING_FRAMES 16u
 struct weft_ending {
@@ -122,6 +124,7 @@ struct weft_ending {
     uint64_t last_site; /* its last event before: the place of an access, or where it called */
     uint64_t watched;
     uint64_t accesses; /* and operations that were checked */
+    uint64_t iterations; /* that were not left out */
     uint64_t frame[WEFT_ENDING_FRAMES]; /* of the thread that ended it, innermost first; of its own modules only */
     size_t frames;
     char message[512]; /* if it is not ENDED */

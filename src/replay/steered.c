@@ -202,6 +202,8 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     g->head.watch_off = watch;
     g->head.watch = s->nwatch;
     g->head.plain = s->plain;
+    g->head.counted = s->counted;
+    g->head.most = s->most;
     for (size_t i = 0; i < g->nitems; i++) g->items[i].data += data;
     for (size_t k = 0; k < tree->n; k++) {
         struct weft_given_thread *t = &g->threads[k];
@@ -301,6 +303,7 @@ static int run(const struct weft_steered *s, struct weft_schedule *m, const char
         out->last_site = c->last_site;
         out->watched = c->watched;
         out->accesses = c->events;
+        out->iterations = c->iterations;
         snprintf(out->message, sizeof out->message, "%.*s", (int)sizeof out->message - 1, c->message);
         r = weft__follow_seal(follow, out->kind ? out->kind : WEFT_END_SIGNAL, out->kind ? out->code : 9, 0, NULL, NULL, &counts, err);
         if (c->log_full && r == 0) r = weft__err(err, (int)c->log_full, "%s: %s", dir, strerror((int)c->log_full));

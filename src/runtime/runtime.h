@@ -147,11 +147,14 @@ struct weft_thread {
     uint32_t first_given;         /* all before have been used */
     int live;                     /* it makes a call with a descriptor of the runtime's (own.c) */
     uint32_t passes;              /* of loops: used up */
-    uint64_t pass_clock;          /* its clock at the last one */
     uint64_t *rows;               /* by rank of the loop: iterations since it began; NULL: none so far */
-    struct weft_came *came;       /* events since then, by where; a hash table */
-    uint32_t ncame, came_room;
-    uint64_t came_last;           /* where the last one was; 0: none */
+    struct weft_came_to {         /* where it has come to, and how often: a hash table */
+        struct weft_came *list;
+        uint32_t n, room;
+        uint64_t stretch;         /* entries of another one are free */
+        uint64_t begun;           /* its clock when it began */
+        uint64_t last;            /* where; 0: nowhere */
+    } ops, accesses;              /* operations since the last pass began; accesses since the last of these */
     /* Iterations that are left out, of several in a row that are known of (repeat.c). */
     struct weft_left {
         uint64_t site;

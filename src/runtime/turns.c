@@ -5,7 +5,7 @@
  * give the same run, and when nobody can, the run is stuck: a deadlock, or a wake-up that was lost.
  *
  * Turns. A turn is a thread and a position (struct weft_turn). The thread has the baton until it stands there, or is beyond it (then it has
- * taken another way), or cannot go on. A turn is dropped if its thread is blocked, has ended, or does not exist yet. But a thread that
+ * taken another way), or cannot go on. Where it stands is known by what it has done since its iteration of a loop began. A turn is dropped if its thread is blocked, has ended, or does not exist yet. But a thread that
  * waits with a time limit, and gets a turn, or has one that goes on, has waited for long enough: that is all the clock there is. When the turns are used
  * up, a thread goes on until it waits.
  *
@@ -20,6 +20,7 @@
 
 #define SLICE 4096   /* ticks after which the bound is looked at */
 #define LONG 200000  /* ticks in a row, or events: others are to have their turn, if there are no turns any more */
+#define PARTS 8      /* of the bound: so much of it may go to a turn that goes on until the thread waits */
 
 enum { AWAY = 0, READY, RUNS };
 
@@ -212,78 +213,107 @@ static int is_removed(const struct weft_thread *c) { return c->number != WEFT_NO
 struct weft_came {
     uint64_t where, times;
     uint64_t clock; /* of the last time */
-    uint64_t pass;  /* in which that was, + 1: an entry of an earlier one is free */
+    uint64_t stretch;
 };
 
-static struct weft_came *came_to(const struct weft_thread *t, uint64_t where) {
-    uint32_t i = (uint32_t)(where * 0x9e3779b97f4a7c15ull >> 40) & (t->came_room - 1);
-    while (t->came[i].pass == t->passes + 1ul && t->came[i].where != where) i = (i + 1) & (t->came_room - 1);
-    return &t->came[i];
+static struct weft_came *entry(const struct weft_came_to *to, uint64_t where) {
+    uint32_t i = (uint32_t)(where * 0x9e3779b97f4a7c15ull >> 40) & (to->room - 1);
+    while (to->list[i].stretch == to->stretch && to->list[i].where != where) i = (i + 1) & (to->room - 1);
+    return &to->list[i];
 }
 
-static void come(struct weft_thread *t, uint64_t where) {
-    if (2 * t->ncame >= t->came_room) {
-        struct weft_came *old = t->came;
-        uint32_t n = t->came_room;
-        t->came_room = n ? 2 * n : 64;
-        t->came = weft__rt_map(t->came_room * sizeof *old);
+static void come(struct weft_came_to *to, uint64_t where, uint64_t clock) {
+    if (2 * to->n >= to->room) {
+        struct weft_came *old = to->list;
+        uint32_t n = to->room;
+        to->room = n ? 2 * n : 64;
+        to->list = weft__rt_map(to->room * sizeof *old);
         for (uint32_t i = 0; i < n; i++)
-            if (old[i].pass == t->passes + 1ul) *came_to(t, old[i].where) = old[i];
+            if (old[i].stretch == to->stretch) *entry(to, old[i].where) = old[i];
         if (n) weft__raw(SYS_munmap, old, n * sizeof *old);
     }
-    struct weft_came *c = came_to(t, where);
-    if (c->pass != t->passes + 1ul) {
-        *c = (struct weft_came){where, 0, 0, t->passes + 1ul};
-        t->ncame++;
+    struct weft_came *c = entry(to, where);
+    if (c->stretch != to->stretch) {
+        *c = (struct weft_came){where, 0, 0, to->stretch};
+        to->n++;
     }
     c->times++;
-    c->clock = t->tls->clock;
-    t->came_last = where;
-    if (by_turns() && turns()[run.turn].where == where) __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* its end may have come near */
+    c->clock = clock;
+    to->last = where;
+}
+
+static void begin(struct weft_came_to *to, uint64_t clock) {
+    to->stretch++; /* from 1: a new table has none of it */
+    to->n = 0;
+    to->last = 0;
+    to->begun = clock;
+}
+
+static uint64_t times(const struct weft_came_to *to, uint64_t where) {
+    const struct weft_came *c = to->room ? entry(to, where) : NULL;
+    return c && c->stretch == to->stretch ? c->times : 0;
 }
 
 /* Another iteration has begun. */
 static void come_to_pass(struct weft_thread *t, uint32_t passes) {
     t->passes = passes;
-    t->pass_clock = t->tls->clock;
-    t->ncame = 0;
-    t->came_last = 0;
+    begin(&t->ops, t->tls->clock);
+    begin(&t->accesses, t->tls->clock);
+    __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* its turn may end in it, and where it is in the trace may be elsewhere */
 }
 
-/* The turn that is known to end by what t does: -1: it is beyond that; 0: not there yet; 1: it is there at this clock. */
+static void come_to_event(struct weft_thread *t, uint64_t where, int op) {
+    if (op) {
+        come(&t->ops, where, t->tls->clock);
+        begin(&t->accesses, t->tls->clock);
+    } else
+        come(&t->accesses, where, t->tls->clock);
+    if (by_turns() && (turns()[run.turn].where == where || turns()[run.turn].op == where))
+        __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* its end may have come near */
+}
+
+/* The turn that is known to end by what t does: -1: it is beyond that; 0: not there yet; 1: it is there, after this clock and before the next
+ * operation; 2: not there yet, but before the next operation. */
 static int ends_at(const struct weft_thread *t, const struct weft_turn *n, uint64_t *clock) {
     if (t->passes != n->pass) return t->passes > n->pass ? -1 : 0;
-    *clock = t->pass_clock + n->after;
-    if (!n->where) return t->came_last ? -1 : 1;
-    const struct weft_came *c = t->came_room ? came_to(t, n->where) : NULL;
-    uint64_t times = c && c->pass == t->passes + 1ul ? c->times : 0;
-    if (times != n->nth) return times > n->nth ? -1 : 0;
-    *clock = c->clock + n->after;
+    if (n->op && times(&t->ops, n->op) != n->op_nth) return times(&t->ops, n->op) > n->op_nth ? -1 : 0;
+    if (t->ops.last != n->op) return -1;
+    *clock = t->accesses.begun + n->after;
+    if (!n->where) return t->accesses.last ? -1 : 1;
+    if (times(&t->accesses, n->where) != n->nth) return times(&t->accesses, n->where) > n->nth ? -1 : 2;
+    *clock = entry(&t->accesses, n->where)->clock + n->after;
     return 1;
 }
+
+static int until_it_waits(const struct weft_turn *n) { return n->tick == UINT64_MAX && n->done; }
 
 /* t's turn ends here. */
 static void turn_ends(const struct weft_thread *t, uint64_t site) {
     struct weft_turn *n = (struct weft_turn *)&turns()[run.turn++];
     if (n->thread != t->number || n->known || n->tick == UINT64_MAX) return;
-    const struct weft_came *c = t->came_last ? came_to(t, t->came_last) : NULL;
     n->known = 1;
     n->done = 0;
     n->site = site;
     n->pass = t->passes;
-    n->where = t->came_last;
-    n->nth = c ? c->times : 0;
-    n->after = t->tls->clock - (c ? c->clock : t->pass_clock);
+    n->op = t->ops.last;
+    n->op_nth = n->op ? times(&t->ops, n->op) : 0;
+    n->where = t->accesses.last;
+    n->nth = n->where ? times(&t->accesses, n->where) : 0;
+    n->after = t->tls->clock - (n->where ? entry(&t->accesses, n->where)->clock : t->accesses.begun);
 }
 
-static int turn_over(const struct weft_thread *t, uint64_t site) {
+/* op: t is about to do an operation. */
+static int turn_over(const struct weft_thread *t, uint64_t site, int op) {
     const struct weft_turn *n = &turns()[run.turn];
     uint64_t now = weft__trace_clock(t), end;
     if (n->thread != t->number) return 1;
+    if (until_it_waits(n)) return weft__trace->bound && t->in_a_row > weft__trace->bound / PARTS;
+    if (n->known == 2) return (site || op) && site == n->site && t->accesses.last == n->where && (n->where || t->ops.last == n->op);
     if (n->known) {
         int there = ends_at(t, n, &end);
-        if (there <= 0 || t->tls->clock != end) return there < 0 || (there && t->tls->clock > end);
-        return site == n->site || !n->site;
+        if (there == 2) return op;
+        if (there <= 0 || t->tls->clock != end) return there < 0 || (there && (op || t->tls->clock > end));
+        return op || site == n->site || !n->site;
     }
     if (now > n->tick) return 1;
     if (now < n->tick) return 0;
@@ -295,10 +325,10 @@ static int turn_over(const struct weft_thread *t, uint64_t site) {
 }
 
 /* Where t stands, its turn may be over, or it may have gone on for too long. */
-static void look(struct weft_thread *t, uint64_t site) {
+static void look(struct weft_thread *t, uint64_t site, int op) {
     /* It may stand here for several turns: a position can come after several others. */
     while (by_turns()) {
-        if (!turn_over(t, site) || is_removed(t)) return;
+        if (!turn_over(t, site, op) || is_removed(t)) return;
         if (turns()[run.turn].thread == t->number) turn_ends(t, site);
         next_one(t, site);
     }
@@ -311,10 +341,11 @@ static void look(struct weft_thread *t, uint64_t site) {
 void weft__turns_event(struct weft_thread *t, uint64_t site) {
     count_ticks(t);
     t->in_a_row++;
-    look(t, site);
+    int op = !site;
+    look(t, site, op);
     __atomic_store_n(&weft__root->events, weft__root->events + 1, __ATOMIC_RELAXED);
-    if (!site) site = weft__caller();
-    come(t, site);
+    if (op) site = weft__caller();
+    come_to_event(t, site, op);
     if (!weft__in_weft_code(site)) return;
     t->last_site = site;
     const uint64_t *w = (const uint64_t *)(weft__file + weft__trace->watch_off);
@@ -325,12 +356,12 @@ void weft__turns_event(struct weft_thread *t, uint64_t site) {
 uint64_t weft__turns_tick(struct weft_thread *t) {
     t->in_a_row += (uint32_t)(t->tls->clock - t->counted);
     count_ticks(t);
-    look(t, 0);
+    look(t, 0, 0);
     uint64_t now = weft__trace_clock(t), at = now + SLICE, due = weft__given_signal_tick(t);
     if (by_turns() && turns()[run.turn].thread == t->number) {
         const struct weft_turn *n = &turns()[run.turn];
         uint64_t end = n->tick;
-        if (n->known) end = ends_at(t, n, &end) > 0 ? end + (uint64_t)t->shift : at;
+        if (n->known) end = n->known == 1 && ends_at(t, n, &end) == 1 ? end + (uint64_t)t->shift : at;
         if (end <= now) end = now + 1;
         if (end < at) at = end;
     }
@@ -339,7 +370,10 @@ uint64_t weft__turns_tick(struct weft_thread *t) {
 }
 
 void weft__turns_yield(struct weft_thread *t) {
-    if (by_turns()) return; /* turns say when */
+    if (by_turns()) { /* turns say when */
+        if (turns()[run.turn].thread != t->number || !until_it_waits(&turns()[run.turn])) return;
+        run.turn++;
+    }
     t->stamp = ++run.count;
     next_one(t, 0);
 }
@@ -350,6 +384,8 @@ void weft__turns_open(struct weft_thread *t) {
     t->number = 0;
     t->steer = RUNS;
     t->has_baton = 1;
+    begin(&t->ops, 0);
+    begin(&t->accesses, 0);
     t->born_at = ++run.count;
 }
 
@@ -361,10 +397,8 @@ void weft__turns_born(struct weft_thread *c) {
     c->counted = c->last_clock;
     c->shift = 0;
     c->first_given = c->last_given = c->passes = c->in_a_row = 0;
-    c->ncame = 0;
-    c->came_last = 0;
-    if (c->came_room) weft__zero(c->came, c->came_room * sizeof *c->came); /* of the slot's former thread */
-    c->pass_clock = c->last_clock;
+    begin(&c->ops, c->last_clock);
+    begin(&c->accesses, c->last_clock);
     c->rows = NULL; /* the former one's stay mapped: they are few bytes */
     c->last_site = 0;
     c->last_time = (struct timespec){0, 0};
@@ -537,16 +571,18 @@ int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags) {
         const struct weft_pass *p = (const struct weft_pass *)(weft__file + g->passes_off);
         uint64_t i = next_pass(t, g, site);
         int always = left_out_always(t, g, site);
-        if (i == g->passes)
+        if (i >= g->passes) {
             r.times = (uint64_t)(always && !left);
-        else {
+            if (weft__trace->counted) come_to_pass(t, t->passes + 1);
+        } else {
             come_to_pass(t, (uint32_t)i + 1);
             t->shift = (int64_t)(p[i].tick - t->tls->clock);
-            __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* by which the limit was */
             for (; !left && i < g->passes && (p[i].site != site || p[i].skip); i++) r.times += p[i].site == site;
         }
     }
     if (left) return 1;
+    weft__control->iterations += !r.times;
+    if (weft__trace->most && weft__control->iterations > weft__trace->most) weft__bound("there are more than %lu iterations", weft__trace->most);
     if (r.times) {
         weft__log_item(t, WEFT_ITEM_REPEAT, flags | WEFT_REPEAT_LEFT_OUT, &r, sizeof r, NULL, 0);
         weft__left_more(t, site, r.times - 1);

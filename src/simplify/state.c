@@ -91,7 +91,7 @@ void weft__candidate_close(struct weft_candidate *c) {
         const struct weft_tree_thread *x = &c->tree.list[t->thread], *was = &c->from->tree.list[t->thread];
         if (x->removed) continue;
         /* In an iteration that is left out now: it ends where that would have begun. */
-        if (t->known && t->pass && x->pass[t->pass - 1].skip && !was->pass[t->pass - 1].skip) t->site = t->where = t->nth = t->after = 0;
+        if (t->known && t->pass && x->pass[t->pass - 1].skip && !was->pass[t->pass - 1].skip) t->site = t->op = t->op_nth = t->where = t->nth = t->after = 0;
         c->turns[n++] = *t;
     }
     c->nturns = weft__turns_join(c->turns, n);
