@@ -19,7 +19,8 @@
 #define BUDGET_US 600000000ull
 #define SHOW_US 200000
 #define ACCESSES (1ull << 24) /* the last ones of the trace that are looked at */
-#define SLICE_MOST 5000000ull /* instructions: a minute or two */
+#define SLICE_MOST 5000000ull /* instructions: a minute or two; */
+#define SLICE_TICKS (SLICE_MOST / 8) /* hardly fewer than these to a tick */
 
 struct simplify {
     struct weft_trial trial; /* first: the pool's context is this too */
@@ -117,7 +118,7 @@ static int relevant_of(struct simplify *x, const struct weft_state *s, struct we
     struct weft_err err;
     if (weft__relevant_read(s->dir, out, &err) == 0) return 0;
     if (x->no_slice) return 1;
-    int r = s->size.ticks > SLICE_MOST ? weft__err(&err, EFBIG, "it is too long") : slice(s->dir, out, &err);
+    int r = s->size.ticks > SLICE_TICKS ? weft__err(&err, EFBIG, "it is too long") : slice(s->dir, out, &err);
     if (r >= 0) return r;
     if (!x->said) {
         wipe(x);
@@ -285,7 +286,7 @@ static int search(struct simplify *x) {
         goto out;
     }
     if (!x->trial.orders) weft__warn("it passes in no non-preemptive order that was tried (%s): what is left out is judged by the failure alone", x->trial.why);
-    if ((r = weft__trial_open(&x->trial, first.s, &(struct weft_judged){.key = x->first->id, .size = x->first->size}, &x->search.now, err)) < 0) {
+    if ((r = weft__trial_open(&x->trial, first.s, &(struct weft_judged){.key = x->first->id, .size = x->first->size, .plain = x->first->plain}, &x->search.now, err)) < 0) {
         weft__fail(err);
         goto out;
     }

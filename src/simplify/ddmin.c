@@ -28,7 +28,7 @@ static void take(struct weft_ddmin *d, size_t k) {
     d->n = n;
 }
 
-int weft__ddmin(bool *keep, size_t n, weft_first_fn *first, void *ctx, struct weft_err *err) {
+int weft__ddmin(bool *keep, size_t n, size_t parts, weft_first_fn *first, void *ctx, struct weft_err *err) {
     struct weft_ddmin d = {.item = weft__alloc((n + 1) * sizeof *d.item), .n = n};
     size_t which;
     int r = 0;
@@ -58,7 +58,7 @@ int weft__ddmin(bool *keep, size_t n, weft_first_fn *first, void *ctx, struct we
                 continue;
             }
         }
-        if (d.parts >= d.n) break;
+        if (d.parts >= d.n || 2 * d.parts > parts) break;
         d.parts = 2 * d.parts < d.n ? 2 * d.parts : d.n;
     }
     memset(keep, 0, n);

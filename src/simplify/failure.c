@@ -2,7 +2,8 @@
 /* Which failures are the same. Fewer threads and iterations change values, so what may depend on these does not count: numbers in
  * messages, addresses but for their class. What counts is where it happens and how.
  *
- *   crash          signal, line of the instruction, class of the address; the frames above tell how it came there
+ *   crash          signal, line of the instruction, class of the address; the frames above tell how it came there. Where there is no code (a
+ *                  jump through a pointer to anything): only that it is so
  *   signal, sent   signal (abort), frames, last line on stderr (an assertion) without its numbers
  *   status         status, frames, last line on stderr without its numbers
  *   stuck          where the threads wait that wait for each other, or if there are none, all; the steered run tells */
@@ -48,6 +49,10 @@ static uint64_t line_of(struct weft_symbols *symbols, uint64_t addr) {
     return symbols && weft__symbols_same_line(symbols, addr, &r, 1) ? r.from : addr;
 }
 
+uint64_t weft__failure_place(struct weft_symbols *symbols, uint64_t ip) {
+    return weft__address_class(ip) == WEFT_ADDRESS_CODE ? line_of(symbols, ip) : WEFT_NO_CODE;
+}
+
 void weft__failure_of(const struct weft_ending *e, const char *errors, size_t n, struct weft_symbols *symbols, struct weft_failure *out) {
     *out = (struct weft_failure){.kind = e->kind, .code = e->code};
     out->last_site[0] = (struct weft_range){e->last_site, e->last_site + 1};
@@ -55,7 +60,7 @@ void weft__failure_of(const struct weft_ending *e, const char *errors, size_t n,
     if (symbols && e->last_site) out->last_sites = weft__symbols_same_line(symbols, e->last_site, out->last_site, WEFT_FAILURE_PLACES);
     if (e->kind == WEFT_END_SIGNAL && e->ip) {
         out->crash = true;
-        out->ip = line_of(symbols, e->ip);
+        out->ip = weft__failure_place(symbols, e->ip);
         out->address = weft__address_class(e->addr);
     }
     for (size_t i = 0; e->kind != WEFT_END_STUCK && i < e->frames && out->frames < WEFT_FAILURE_FRAMES; i++) out->frame[out->frames++] = line_of(symbols, e->frame[i]);
@@ -67,7 +72,7 @@ void weft__failure_of(const struct weft_ending *e, const char *errors, size_t n,
 
 bool weft__failure_same(const struct weft_failure *a, const struct weft_failure *b) {
     if (a->kind != b->kind || a->code != b->code || a->crash != b->crash) return false;
-    if (a->crash && (a->ip != b->ip || a->address != b->address)) return false;
+    if (a->crash && (a->ip != b->ip || (a->ip != WEFT_NO_CODE && a->address != b->address))) return false;
     if (a->frames != b->frames || memcmp(a->frame, b->frame, a->frames * sizeof *a->frame) != 0) return false;
     return strcmp(a->line, b->line) == 0;
 }
@@ -78,6 +83,9 @@ void weft__failure_text(const struct weft_failure *f, struct weft_strbuf *out) {
         weft__strbuf_puts(out, "stuck");
     else
         weft__strbuf_printf(out, "%s %u", f->kind == WEFT_END_SIGNAL ? "signal" : "exit", f->code);
-    if (f->crash) weft__strbuf_printf(out, " at 0x%llx, accessing %s", (unsigned long long)f->ip, address[f->address]);
+    if (f->crash && f->ip == WEFT_NO_CODE)
+        weft__strbuf_puts(out, " where there is no code");
+    else if (f->crash)
+        weft__strbuf_printf(out, " at 0x%llx, accessing %s", (unsigned long long)f->ip, address[f->address]);
     if (*f->line && f->kind != WEFT_END_STUCK) weft__strbuf_printf(out, ", \"%s\"", f->line);
 }

@@ -16,6 +16,7 @@
 
 #define OUTPUT_MAX (16u << 20)
 #define TIMEOUT_US 10000000ull
+#define MANY 200000u /* iterations: then, while all threads are there, they are only counted */
 
 /* The last bytes of a file; new memory. */
 static char *tail_of(const char *path, size_t *n) {
@@ -60,13 +61,14 @@ static bool alike(const struct weft_trial *trial, const struct weft_failure *f, 
  * gets as many as the whole program needs, or, as long as that is not known, very many. */
 static uint64_t bound_of(const struct weft_trial *trial, const struct weft_state *s, enum weft_chaos how) {
     if (how == WEFT_CHAOS_ALONE) return trial->ticks ? 2 * trial->ticks + 1000000 : 64 * s->size.ticks + 16000000;
-    return 4 * s->size.ticks + 1000000;
+    return s->size.ticks + s->size.ticks / 2 + 1000000;
 }
 
 static struct weft_steered steer(const struct weft_trial *trial, const struct weft_candidate *c, enum weft_chaos how, enum weft_next next) {
     return (struct weft_steered){.from = c->from->t, .tree = &c->tree, .turns = c->turns, .nturns = c->nturns, .how = how, .next = next,
                                  .bound = bound_of(trial, c->from, how), .watch = trial->failure.last_site,
-                                 .nwatch = how == WEFT_CHAOS_ALONE ? trial->failure.last_sites : 0, .timeout_us = trial->timeout_us};
+                                 .nwatch = how == WEFT_CHAOS_ALONE ? trial->failure.last_sites : 0, .timeout_us = trial->timeout_us,
+                                 .plain = c->plain || how == WEFT_CHAOS_ALONE, .counted = c->from->plain};
 }
 
 /* Threads that were created, and that nobody joined. (Whether they have come to their start when the program ends depends on the order.) */
@@ -162,29 +164,45 @@ static int alone_all(struct weft_trial *trial, const struct weft_candidate *c, c
 }
 
 /* Runs it once more: then its turns are known by what the threads do before they end. Positions alone would not fit any more where
- * something is left out that makes a thread take a longer way. */
+ * something is left out that makes a thread take a longer way. The turns are kept beside the recording, for a search that goes on. */
 static int measure(const struct weft_trial *trial, struct weft_state *state, const char *dir, struct weft_err *err) {
-    struct weft_strbuf path = {0};
+    struct weft_strbuf path = {0}, turns = {0};
     struct weft_candidate c;
     struct weft_ending e;
     struct weft_failure f;
+    struct weft_err none;
     bool by_command;
+    char *kept = NULL;
+    size_t n = 0;
+    int r = 0;
     weft__candidate_init(&c, state);
     weft__candidate_close(&c);
     struct weft_steered s = steer(trial, &c, WEFT_CHAOS_TURNS, WEFT_NEXT_TURNS);
+    size_t size = c.nturns * sizeof *s.measured;
+    weft__strbuf_printf(&turns, "%s.turns", dir);
+    if (weft__file_read(turns.s, size, &kept, &n, &none) == 0 && n == size) {
+        s.measured = (struct weft_turn *)(void *)kept;
+        goto known;
+    }
+    free(kept);
     weft__strbuf_printf(&path, "%s.again", dir);
     remove_run(path.s);
-    s.measured = weft__alloc((c.nturns + 1) * sizeof *s.measured);
-    int r = weft__steered_run(&s, path.s, &e, err);
+    s.measured = weft__alloc(size + sizeof *s.measured);
+    r = weft__steered_run(&s, path.s, &e, err);
     if (r == 0 && e.outcome == WEFT_OUT_ENDED) look_at(trial, path.s, &e, &f, &by_command);
-    if (r == 0 && e.outcome == WEFT_OUT_ENDED && alike(trial, &f, by_command)) {
-        free(state->turns);
-        state->turns = s.measured;
-        state->nturns = c.nturns;
-    } else
-        free(s.measured);
+    bool same = r == 0 && e.outcome == WEFT_OUT_ENDED && alike(trial, &f, by_command);
     remove_run(path.s);
+    if (same) r = weft__file_write(turns.s, (const char *)s.measured, size, err);
+    if (!same || r < 0) goto out;
+known:
+    free(state->turns);
+    state->turns = s.measured;
+    state->nturns = c.nturns;
+    s.measured = NULL;
+out:
+    free(s.measured);
     weft__strbuf_fini(&path);
+    weft__strbuf_fini(&turns);
     weft__candidate_fini(&c);
     return r;
 }
@@ -205,13 +223,17 @@ int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, 
     look_at(trial, dir, &e, &f, &by_command);
     out->verdict = WEFT_PASSES;
     if (!alike(trial, &f, by_command)) return 0;
-    if ((r = alone_all(trial, c, dir, trial->orders, false, &pass, &by, err)) < 0) return r;
-    if (by != trial->orders) return 0;
     if ((r = open_state(trial, dir, 0, &state, err)) < 0) return r;
-    out->verdict = WEFT_FAILS;
+    out->plain = c->plain;
     out->size = state->size;
     out->size.accesses = e.accesses;
+    out->size.iterations = e.iterations;
     weft__state_free(state);
+    if (!weft__size_wanted(c->wanted, &out->size, &c->from->size)) return 0;
+    /* Nothing more is left out, so orders that do not depend on the turns pass as they did. */
+    unsigned orders = weft__candidate_whole(c) ? trial->orders & 1u << WEFT_NEXT_TURNS : trial->orders;
+    if ((r = alone_all(trial, c, dir, orders, false, &pass, &by, err)) < 0) return r;
+    if (by == orders) out->verdict = WEFT_FAILS;
     return 0;
 }
 
@@ -219,9 +241,14 @@ int weft__trial_open(void *ctx, const char *dir, const struct weft_judged *j, st
     const struct weft_trial *trial = ctx;
     struct weft_state *s;
     int r = open_state(trial, dir, j->key, &s, err);
-    if (r == 0 && (r = measure(trial, s, dir, err)) < 0) weft__state_free(s);
     if (r < 0) return r;
+    s->plain = j->plain;
+    if ((r = measure(trial, s, dir, err)) < 0) {
+        weft__state_free(s);
+        return r;
+    }
     s->size.accesses = j->size.accesses;
+    s->size.iterations = j->size.iterations;
     *out = s;
     return r;
 }
@@ -270,22 +297,32 @@ int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, 
     bool by_command = false;
     unsigned pass, by;
     uint64_t ip, begun = weft__now_us();
-    struct weft_range line;
     int r = crash_of(trace->t, &ip, err);
     if (r < 0) return r;
-    if (ip && trial->symbols && weft__symbols_same_line(trial->symbols, ip, &line, 1)) ip = line.from;
+    if (ip) ip = weft__failure_place(trial->symbols, ip);
     weft__candidate_init(&c, trace);
     weft__candidate_close(&c);
     struct weft_steered s = steer(trial, &c, WEFT_CHAOS_TURNS, WEFT_NEXT_TURNS);
     s.timeout_us = 0;
+    s.most = MANY;
     remove_run(dir);
     r = weft__steered_run(&s, dir, &e, err);
+    if (r == 0 && e.outcome == WEFT_OUT_BOUND && e.iterations > MANY) {
+        s.plain = true;
+        s.most = 0;
+        remove_run(dir);
+        r = weft__steered_run(&s, dir, &e, err);
+    }
     if (r == 0) {
         look_at(trial, dir, &e, &f, &by_command);
         trial->failure = f;
         *why = differs(trial, trace, ip, &e, by_command);
         r = *why ? 1 : open_state(trial, dir, trace->id, out, err);
-        if (r == 0) (*out)->size.accesses = e.accesses;
+        if (r == 0) {
+            (*out)->size.accesses = e.accesses;
+            (*out)->size.iterations = e.iterations;
+            (*out)->plain = s.plain;
+        }
     }
     weft__candidate_fini(&c);
     if (r != 0) {

@@ -5,7 +5,8 @@
  *
  * The folder `work` has
  *   journal   what was asked for (struct head), then every verdict (struct entry)
- *   a-KEY     the recordings that were taken
+ *   first     the steered run of the whole trace
+ *   a-KEY     the recordings that were taken; a-KEY.turns their turns, by what threads do before they end
  *   c-N       candidates that are being judged
  * A search that was stopped is begun again from its start with the same journal; what is known there is not run again, so it comes to
  * where it was, and on to the same result.
@@ -28,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define JOURNAL_MAGIC 0x324e524a54464557ull /* "WEFTJRN2" */
+#define JOURNAL_MAGIC 0x334e524a54464557ull /* "WEFTJRN3" */
 struct head {
     uint64_t magic, what;
 };
@@ -142,10 +143,6 @@ struct batch {
     size_t next, best, active;
 };
 
-static bool will_do(const struct weft_question *q, const struct weft_judged *j) {
-    return j->verdict == WEFT_FAILS && (q->fewer ? weft__size_fewer : weft__size_smaller)(&j->size, &q->from->size);
-}
-
 __attribute__((noreturn)) static void work(struct weft_pool *p, const struct weft_candidate *c, const char *dir, int pipe, pid_t parent) {
     struct message m = {0};
     setpgid(0, 0);
@@ -160,7 +157,7 @@ __attribute__((noreturn)) static void work(struct weft_pool *p, const struct wef
 
 static void settle(struct batch *b, size_t n, const struct weft_judged *j) {
     b->answer[n] = *j;
-    if (n < b->best && will_do(b->q, j)) b->best = n;
+    if (n < b->best && j->verdict == WEFT_FAILS) b->best = n;
 }
 
 static int start(struct batch *b, struct job *job, size_t n, struct weft_err *err) {
@@ -171,9 +168,10 @@ static int start(struct batch *b, struct job *job, size_t n, struct weft_err *er
     pid_t self = getpid();
     weft__candidate_init(&c, b->q->from);
     b->q->make(b->q->ctx, n, &c);
+    c.wanted = b->q->wanted;
     uint64_t key = weft__candidate_hash(&c);
     const struct weft_judged *known = find(p, key);
-    if (known && (!will_do(b->q, known) || kept(p, key))) {
+    if (known && (known->verdict != WEFT_FAILS || kept(p, key))) {
         settle(b, n, known);
         goto out;
     }
@@ -359,6 +357,7 @@ int weft__pool_open(struct weft_pool *p, uint64_t what, struct weft_err *err) {
         p->known = NULL;
         p->nknown = p->room = 0;
         clear_folder(p->work, "a-");
+        clear_folder(p->work, "first");
         if (ftruncate(p->journal, 0) < 0 || lseek(p->journal, 0, SEEK_SET) < 0 || weft__write_all(p->journal, &h, sizeof h) < 0)
             r = weft__err(err, errno, "%s: %s", path.s, strerror(errno));
     }

@@ -7,8 +7,7 @@
  *                away: all of them; the n-th one of all loops of a thread that go side by side; the n-th one of every thread (they
  *                wait for each other: a barrier, a queue); of different loops in different threads, too, that come to as many (one
  *                sends, one receives); all of a thread
- *   switches     turns are left out, so that a thread goes on later with what it would have done; moved to the thread's turn before;
- *                or go on until the thread waits. In large pieces first. Until no single change of these makes the switches fewer
+ *   switches     changes of turns (order.c). What of these is cheap comes first of all, and so do threads in large pieces
  *
  * At last, with what is left:
  *
@@ -23,18 +22,18 @@
 
 const char *const weft__technique_name[WEFT_TECHNIQUES] = {"threads", "iterations", "switches", "slice"};
 
-static void tell(struct weft_search *s) {
+void weft__tell(struct weft_search *s) {
     if (s->progress) s->progress(s);
 }
 
-static void adopt(struct weft_search *s, struct weft_state *with) {
+void weft__adopt(struct weft_search *s, struct weft_state *with) {
     if (!with) return;
     weft__state_free(s->now);
     s->now = with;
-    tell(s);
+    weft__tell(s);
 }
 
-static int ask(struct weft_search *s, const struct weft_question *q, size_t *which, struct weft_state **out, struct weft_err *err) {
+int weft__ask(struct weft_search *s, const struct weft_question *q, size_t *which, struct weft_state **out, struct weft_err *err) {
     struct weft_effort *e = &s->effort[s->technique];
     uint64_t begun = s->clock();
     e->rounds++;
@@ -83,7 +82,7 @@ static int first_of(void *ctx, const struct weft_ddmin *d, size_t n, size_t *whi
     struct items *it = ctx;
     struct weft_state *found = NULL;
     it->d = d;
-    int r = ask(it->s, &(struct weft_question){.from = it->s->now, .n = n, .make = make_without, .ctx = it}, which, &found, err);
+    int r = weft__ask(it->s, &(struct weft_question){.from = it->s->now, .n = n, .make = make_without, .ctx = it}, which, &found, err);
     if (r == 0 && *which < n) {
         weft__state_free(it->best);
         it->best = found;
@@ -91,17 +90,17 @@ static int first_of(void *ctx, const struct weft_ddmin *d, size_t n, size_t *whi
     return r;
 }
 
-/* whole: only all of them at once. Frees the items. *gone: something went away. */
-static int without(struct items *it, bool whole, bool *gone, struct weft_err *err) {
+/* parts: no smaller ones; 0: only all of them at once. Frees the items. *gone: something went away. */
+static int without(struct items *it, size_t parts, bool *gone, struct weft_err *err) {
     bool *keep = weft__alloc(it->n + 1);
     int r = 0;
     size_t which;
     memset(keep, 1, it->n);
     it->in = weft__alloc(it->n + 1);
-    if (it->n && whole) r = first_of(it, &(struct weft_ddmin){0}, 1, &which, err);
-    if (it->n && !whole) r = weft__ddmin(keep, it->n, first_of, it, err);
+    if (it->n && !parts) r = first_of(it, &(struct weft_ddmin){0}, 1, &which, err);
+    if (it->n && parts) r = weft__ddmin(keep, it->n, parts, first_of, it, err);
     if (it->best) *gone = true;
-    adopt(it->s, it->best);
+    weft__adopt(it->s, it->best);
     free(keep);
     free(it->in);
     free(it->list);
@@ -110,9 +109,9 @@ static int without(struct items *it, bool whole, bool *gone, struct weft_err *er
 
 /* ---- threads ---- */
 
-static int by_threads(struct weft_search *s, bool *gone, struct weft_err *err) {
+static int by_threads(struct weft_search *s, size_t parts, bool *gone, struct weft_err *err) {
     s->technique = WEFT_BY_THREADS;
-    tell(s);
+    weft__tell(s);
     for (uint32_t level = 1;; level++) {
         struct items it = {.s = s};
         bool deeper = false;
@@ -121,7 +120,7 @@ static int by_threads(struct weft_search *s, bool *gone, struct weft_err *err) {
             deeper |= t->level > level && !t->removed;
             if (t->level == level && !t->removed) add(&it, i, SIZE_MAX, it.count);
         }
-        int r = without(&it, false, gone, err);
+        int r = without(&it, parts, gone, err);
         if (r < 0 || !deeper) return r;
     }
 }
@@ -215,7 +214,7 @@ static int side_by_side(struct weft_search *s, uint32_t thread, bool *gone, stru
         free(of);
         last = n;
         if (loops > 1)
-            r = without(&it, false, gone, err);
+            r = without(&it, SIZE_MAX, gone, err);
         else
             free(it.list);
         if (r < 0 || n == SIZE_MAX) return r;
@@ -258,7 +257,7 @@ static int loops_of(struct weft_search *s, uint32_t thread, bool *gone, struct w
         done[n++] = loop;
         for (uint32_t i = 0; i < s->now->tree.n; i++)
             if (thread == UINT32_MAX || i == thread) add_passes(&it, i, loop, thread == UINT32_MAX);
-        r = without(&it, false, gone, err);
+        r = without(&it, SIZE_MAX, gone, err);
     }
     free(done);
     return r;
@@ -292,7 +291,7 @@ static int in_step(struct weft_search *s, bool *gone, struct weft_err *err) {
         n = most;
         int r = 0;
         if (n > 1 && threads > 1 && sites > 1)
-            r = without(&it, false, gone, err);
+            r = without(&it, SIZE_MAX, gone, err);
         else
             free(it.list);
         if (r < 0 || n == 1) return r;
@@ -302,10 +301,10 @@ static int in_step(struct weft_search *s, bool *gone, struct weft_err *err) {
 static int by_iterations(struct weft_search *s, bool *gone, struct weft_err *err) {
     struct items all = {.s = s};
     s->technique = WEFT_BY_ITERATIONS;
-    tell(s);
+    weft__tell(s);
     for (uint32_t i = 0; i < s->now->tree.n; i++) add_passes(&all, i, 0, false);
     if (!all.count) return 0;
-    int r = without(&all, true, gone, err);
+    int r = without(&all, 0, gone, err);
     for (uint32_t i = 0; r == 0 && i < s->now->tree.n; i++)
         if (!s->now->tree.list[i].removed) r = side_by_side(s, i, gone, err);
     if (r == 0) r = loops_of(s, UINT32_MAX, gone, err);
@@ -313,87 +312,8 @@ static int by_iterations(struct weft_search *s, bool *gone, struct weft_err *err
     for (uint32_t i = 0; r == 0 && i < s->now->tree.n; i++) {
         struct items own = {.s = s};
         add_passes(&own, i, 0, false);
-        r = without(&own, true, gone, err);
+        r = without(&own, 0, gone, err);
         if (r == 0) r = loops_of(s, i, gone, err);
-    }
-    return r;
-}
-
-/* ---- switches ---- */
-
-enum change { LEAVE_OUT, GO_ON_NOW, GO_ON_UNTIL_IT_WAITS };
-struct turns {
-    struct change_at {
-        enum change what;
-        size_t at, n; /* turns */
-    } *list;
-    size_t count, cap, begin; /* the list starts there, and goes on at its front */
-};
-
-static void make_change(void *ctx, size_t k, struct weft_candidate *c) {
-    struct turns *u = ctx;
-    const struct change_at *g = &u->list[(u->begin + k) % u->count];
-    size_t drop = g->at, n = g->n;
-    struct weft_turn *t = &c->turns[g->at];
-    if (g->what == GO_ON_UNTIL_IT_WAITS) {
-        *t = (struct weft_turn){.thread = t->thread, .tick = UINT64_MAX};
-        n = 0;
-    } else if (g->what == GO_ON_NOW) {
-        for (drop = g->at + 1; c->turns[drop].thread != t->thread;) drop++;
-        *t = c->turns[drop];
-    }
-    memmove(&c->turns[drop], &c->turns[drop + n], (c->nturns - drop - n) * sizeof *c->turns);
-    c->nturns -= n;
-    weft__candidate_close(c);
-}
-
-static void change(struct turns *u, enum change what, size_t at, size_t n) {
-    u->list = weft__grow(u->list, &u->cap, u->count + 1, sizeof *u->list);
-    u->list[u->count++] = (struct change_at){what, at, n};
-}
-
-static bool comes_again(const struct weft_state *s, size_t at) {
-    for (size_t i = at + 1; i < s->nturns; i++)
-        if (s->turns[i].thread == s->turns[at].thread) return true;
-    return false;
-}
-
-/* *at: where to begin; becomes where something was changed. SIZE_MAX: nothing helps. */
-static int improve(struct weft_search *s, struct turns *u, size_t *at, struct weft_err *err) {
-    struct weft_state *found = NULL;
-    size_t which = 0;
-    int r = 0;
-    u->begin = 0;
-    while (u->begin < u->count && u->list[u->begin].at < *at) u->begin++;
-    if (u->begin == u->count) u->begin = 0;
-    if (u->count) r = ask(s, &(struct weft_question){.from = s->now, .n = u->count, .make = make_change, .ctx = u, .fewer = true}, &which, &found, err);
-    *at = r == 0 && found ? u->list[(u->begin + which) % u->count].at : SIZE_MAX;
-    if (r == 0) adopt(s, found);
-    free(u->list);
-    return r;
-}
-
-static int by_switches(struct weft_search *s, struct weft_err *err) {
-    int r = 0;
-    s->technique = WEFT_BY_SWITCHES;
-    tell(s);
-    for (size_t size = s->now->nturns / 2; r == 0 && size > 1;) {
-        struct turns u = {0};
-        size_t at = 0;
-        for (size_t i = 0; i < s->now->nturns; i += size) change(&u, LEAVE_OUT, i, s->now->nturns - i < size ? s->now->nturns - i : size);
-        r = improve(s, &u, &at, err);
-        if (at == SIZE_MAX) size /= 2;
-        if (size > s->now->nturns / 2) size = s->now->nturns / 2;
-    }
-    for (size_t at = 0; r == 0 && at != SIZE_MAX;) {
-        struct turns u = {0};
-        for (size_t i = 0; i < s->now->nturns; i++) {
-            bool again = comes_again(s->now, i);
-            change(&u, LEAVE_OUT, i, 1);
-            if (again) change(&u, GO_ON_NOW, i, 1);
-            if (again) change(&u, GO_ON_UNTIL_IT_WAITS, i, 1);
-        }
-        r = improve(s, &u, &at, err);
     }
     return r;
 }
@@ -416,18 +336,35 @@ static int by_slice(struct weft_search *s, bool *changed, struct weft_err *err) 
     *changed = false;
     if (!s->relevant) return 0;
     s->technique = WEFT_BY_SLICE;
-    tell(s);
+    weft__tell(s);
     bool *relevant = weft__alloc(s->now->nturns + 1);
     uint64_t begun = s->clock();
     int r = s->relevant(s->ctx, s->now, relevant, err);
     s->effort[WEFT_BY_SLICE].time_us += s->clock() - begun;
     for (size_t i = 0; i < s->now->nturns; i++) left += relevant[i];
     if (r == 0 && left < s->now->nturns)
-        r = ask(s, &(struct weft_question){.from = s->now, .n = 1, .make = make_relevant, .ctx = relevant, .fewer = true}, &which, &found, err);
+        r = weft__ask(s, &(struct weft_question){.from = s->now, .n = 1, .make = make_relevant, .ctx = relevant, .wanted = WEFT_FEWER}, &which, &found, err);
     *changed = found != NULL;
-    adopt(s, found);
+    weft__adopt(s, found);
     free(relevant);
     return r < 0 ? r : 0;
+}
+
+static void make_detailed(void *ctx, size_t k, struct weft_candidate *c) {
+    (void)ctx;
+    (void)k;
+    c->plain = false;
+    weft__candidate_close(c);
+}
+
+/* The same run once more, with its iterations. */
+static int in_detail(struct weft_search *s, struct weft_err *err) {
+    struct weft_state *found = NULL;
+    size_t which;
+    if (!s->now->plain) return 0;
+    int r = weft__ask(s, &(struct weft_question){.from = s->now, .n = 1, .make = make_detailed, .wanted = WEFT_ANY}, &which, &found, err);
+    weft__adopt(s, found);
+    return r;
 }
 
 int weft__search(struct weft_search *s, struct weft_err *err) {
@@ -435,17 +372,25 @@ int weft__search(struct weft_search *s, struct weft_err *err) {
     int r = 0;
     while (r == 0 && gone) {
         gone = false;
-        s->round++;
-        r = by_threads(s, &gone, err);
+        if (!s->round++) {
+            if (s->now->plain) r = weft__by_time(s, err);
+            if (r == 0) r = by_threads(s, WEFT_COARSE, &gone, err);
+            if (r == 0) r = weft__by_order(s, err);
+            if (r == 0) r = weft__by_time(s, err);
+        }
+        if (r == 0) r = by_threads(s, SIZE_MAX, &gone, err);
+        if (r == 0) r = weft__by_pairs(s, &gone, err);
+        if (r == 0) r = in_detail(s, err);
         if (r == 0) r = by_iterations(s, &gone, err);
+        if (r == 0) r = weft__by_time(s, err);
         struct weft_size was = s->now->size;
-        if (r == 0) r = by_switches(s, err);
+        if (r == 0) r = weft__by_switches(s, err);
         gone |= weft__size_fewer(&s->now->size, &was); /* with another order, other threads may be needed */
     }
     bool changed = r == 0;
     while (r == 0 && changed) {
         r = by_slice(s, &changed, err);
-        if (r == 0 && changed) r = by_switches(s, err);
+        if (r == 0 && changed) r = weft__by_switches(s, err);
     }
     return r;
 }

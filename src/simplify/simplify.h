@@ -7,6 +7,7 @@
  *   state.c     a recording, and what can be left out of it; candidates
  *   ddmin.c     delta debugging over numbers
  *   search.c    threads, iterations, switches, in rounds
+ *   order.c     of these, the switches: changes of turns
  *   pool.c      judges candidates side by side; the journal
  *   judge.c     one candidate: the steered runs of it, and the criterion
  *   result.c    the folder that comes out, and what was removed, for people and as JSON */
@@ -28,10 +29,11 @@ enum weft_address { /* where an address lies */
 enum weft_address weft__address_class(uint64_t addr);
 #define WEFT_FAILURE_FRAMES 4u /* that count */
 #define WEFT_FAILURE_PLACES 64u /* of a line */
+#define WEFT_NO_CODE 1u
 struct weft_failure {
     uint32_t kind, code; /* as in weft_trace_end */
     bool crash;          /* an instruction of the program raised the signal: */
-    uint64_t ip;         /* here and in the frames: where the code of its source line begins */
+    uint64_t ip;         /* here and in the frames: where the code of its source line begins; WEFT_NO_CODE: it is not code */
     enum weft_address address;
     struct weft_range last_site[WEFT_FAILURE_PLACES]; /* the failing place: its line */
     size_t last_sites;   /* 0: only runs that fail come there */
@@ -41,6 +43,7 @@ struct weft_failure {
 };
 /* errors: what it wrote to stderr (n bytes). */
 void weft__failure_of(const struct weft_ending *e, const char *errors, size_t n, struct weft_symbols *symbols, struct weft_failure *out); /* symbols may be NULL */
+uint64_t weft__failure_place(struct weft_symbols *symbols, uint64_t ip); /* of a crash */
 bool weft__failure_same(const struct weft_failure *a, const struct weft_failure *b);
 /* Why not: for people. */
 void weft__failure_text(const struct weft_failure *f, struct weft_strbuf *out);
@@ -62,22 +65,32 @@ struct weft_state {
     struct weft_tree tree;
     struct weft_turn *turns;
     size_t nturns;
+    bool plain;           /* its iterations are counted only: none can be left out */
     struct weft_size size;
 };
 /* Takes over the trace, even if it fails. */
 int weft__state_new(struct weft_trace *t, const struct weft_order *order, uint64_t id, struct weft_state **out, struct weft_err *err) WEFT_MUST;
 void weft__state_free(struct weft_state *s);
 
+enum weft_wanted {
+    WEFT_SMALLER = 0, /* fewer threads or iterations than before */
+    WEFT_LESS_THREADS, /* fewer threads */
+    WEFT_FEWER,       /* fewer preemptive switches, or as many and fewer in all */
+    WEFT_ANY,         /* any that fails will do */
+};
 struct weft_candidate {
     const struct weft_state *from;
     struct weft_tree tree; /* a copy, in which more is left out */
     struct weft_turn *turns;
     size_t nturns;
+    bool plain;            /* its iterations are only to be counted; as in `from` */
+    enum weft_wanted wanted; /* what else is of no use, though it may fail */
 };
 void weft__candidate_init(struct weft_candidate *c, const struct weft_state *from); /* leaves out nothing more */
 void weft__candidate_close(struct weft_candidate *c); /* all is said: descendants go along, turns of removed threads too */
 void weft__candidate_fini(struct weft_candidate *c);
 uint64_t weft__candidate_hash(const struct weft_candidate *c);
+bool weft__candidate_whole(const struct weft_candidate *c); /* no more threads or iterations are left out than in `from` */
 
 /* ---- ddmin.c ---- */
 struct weft_ddmin {
@@ -90,8 +103,8 @@ struct weft_ddmin {
 void weft__ddmin_set(const struct weft_ddmin *d, size_t k, bool *in, size_t all);
 /* Which of the n sets is the first to fail; n: none. 0 or -errno. */
 typedef int weft_first_fn(void *ctx, const struct weft_ddmin *d, size_t n, size_t *which, struct weft_err *err);
-/* keep: bool[n]: all true before, a 1-minimal set of items afterwards, as far as it came. */
-int weft__ddmin(bool *keep, size_t n, weft_first_fn *first, void *ctx, struct weft_err *err) WEFT_MUST;
+/* keep: bool[n]: all true before, a 1-minimal set of items afterwards, as far as it came. parts: no more than these, then it is enough. */
+int weft__ddmin(bool *keep, size_t n, size_t parts, weft_first_fn *first, void *ctx, struct weft_err *err) WEFT_MUST;
 
 /* ---- search.c ---- */
 typedef void weft_make_fn(void *ctx, size_t i, struct weft_candidate *out); /* out: initialised */
@@ -100,11 +113,10 @@ struct weft_question {
     size_t n; /* candidates */
     weft_make_fn *make;
     void *ctx;
-    bool fewer; /* only one with fewer preemptive switches than `from`, or as many and fewer in all, will do; else one with fewer threads or
-                   iterations */
+    enum weft_wanted wanted;
 };
 /* a: of the new one. Every step makes threads, iterations or switches fewer, and none of those before it more: so the search ends. */
-bool weft__size_smaller(const struct weft_size *a, const struct weft_size *b);
+bool weft__size_wanted(enum weft_wanted wanted, const struct weft_size *a, const struct weft_size *b);
 bool weft__size_fewer(const struct weft_size *a, const struct weft_size *b);
 struct weft_answers {
     uint64_t failed, passed, unresolved;
@@ -141,12 +153,25 @@ struct weft_search {
 /* Until nothing can be left out any more; s->now is always what was found so far. */
 int weft__search(struct weft_search *s, struct weft_err *err) WEFT_MUST;
 
+/* What it is made of. */
+#define WEFT_COARSE 16u /* parts, before anything is known */
+void weft__tell(struct weft_search *s);
+void weft__adopt(struct weft_search *s, struct weft_state *with); /* NULL: what there is stays */
+int weft__ask(struct weft_search *s, const struct weft_question *q, size_t *which, struct weft_state **out, struct weft_err *err) WEFT_MUST;
+
+/* ---- order.c ---- */
+int weft__by_order(struct weft_search *s, struct weft_err *err) WEFT_MUST; /* what is cheap */
+int weft__by_switches(struct weft_search *s, struct weft_err *err) WEFT_MUST;
+int weft__by_time(struct weft_search *s, struct weft_err *err) WEFT_MUST;
+int weft__by_pairs(struct weft_search *s, bool *gone, struct weft_err *err) WEFT_MUST;
+
 /* ---- pool.c ---- */
-enum weft_verdict { WEFT_PASSES = 1, WEFT_FAILS, WEFT_UNRESOLVED };
+enum weft_verdict { WEFT_PASSES = 1, WEFT_FAILS, WEFT_UNRESOLVED }; /* PASSES: or fails, but is not what is wanted */
 struct weft_judged {
     uint64_t key;
     uint32_t verdict; /* enum weft_verdict */
-    uint32_t forget;  /* 1: it hung; not for the journal */
+    uint16_t forget;  /* 1: it hung; not for the journal */
+    uint16_t plain;   /* of the state */
     struct weft_size size; /* if it failed */
 };
 struct weft_pool {

@@ -77,7 +77,7 @@ void weft__state_free(struct weft_state *s) {
 }
 
 void weft__candidate_init(struct weft_candidate *c, const struct weft_state *from) {
-    *c = (struct weft_candidate){.from = from, .nturns = from->nturns};
+    *c = (struct weft_candidate){.from = from, .nturns = from->nturns, .plain = from->plain};
     copy_tree(&from->tree, &c->tree);
     c->turns = weft__alloc((from->nturns + 1) * sizeof *c->turns);
     if (from->nturns) memcpy(c->turns, from->turns, from->nturns * sizeof *c->turns);
@@ -91,7 +91,7 @@ void weft__candidate_close(struct weft_candidate *c) {
         const struct weft_tree_thread *x = &c->tree.list[t->thread], *was = &c->from->tree.list[t->thread];
         if (x->removed) continue;
         /* In an iteration that is left out now: it ends where that would have begun. */
-        if (t->known && t->pass && x->pass[t->pass - 1].skip && !was->pass[t->pass - 1].skip) t->site = t->op = t->op_nth = t->where = t->nth = t->after = 0;
+        if (t->known && t->pass && t->pass <= x->npasses && x->pass[t->pass - 1].skip && !was->pass[t->pass - 1].skip) t->site = t->op = t->op_nth = t->where = t->nth = t->after = 0;
         c->turns[n++] = *t;
     }
     c->nturns = weft__turns_join(c->turns, n);
@@ -105,6 +105,8 @@ void weft__candidate_fini(struct weft_candidate *c) {
 
 uint64_t weft__candidate_hash(const struct weft_candidate *c) {
     uint64_t h = weft_hash(&c->from->id, sizeof c->from->id);
+    h = weft_hash_more(h, &(uint64_t){c->plain}, 8);
+    h = weft_hash_more(h, &(uint64_t){c->wanted}, 8);
     for (size_t i = 0; i < c->tree.n; i++) {
         const struct weft_tree_thread *t = &c->tree.list[i];
         h = weft_hash_more(h, &(uint64_t){t->removed}, 8);
@@ -115,10 +117,23 @@ uint64_t weft__candidate_hash(const struct weft_candidate *c) {
     return weft_hash(&h, sizeof h);
 }
 
-bool weft__size_smaller(const struct weft_size *a, const struct weft_size *b) {
-    return a->threads != b->threads ? a->threads < b->threads : a->iterations < b->iterations;
+bool weft__candidate_whole(const struct weft_candidate *c) {
+    for (size_t i = 0; i < c->tree.n; i++) {
+        const struct weft_tree_thread *t = &c->tree.list[i], *was = &c->from->tree.list[i];
+        if (t->removed != was->removed) return false;
+        for (size_t k = 0; k < t->npasses; k++)
+            if (t->pass[k].skip != was->pass[k].skip) return false;
+    }
+    return true;
 }
+
 bool weft__size_fewer(const struct weft_size *a, const struct weft_size *b) {
     if (a->threads > b->threads || a->iterations > b->iterations) return false;
     return a->preemptive != b->preemptive ? a->preemptive < b->preemptive : a->switches < b->switches;
+}
+bool weft__size_wanted(enum weft_wanted wanted, const struct weft_size *a, const struct weft_size *b) {
+    if (wanted == WEFT_ANY) return true;
+    if (wanted == WEFT_FEWER) return weft__size_fewer(a, b);
+    if (wanted == WEFT_LESS_THREADS) return a->threads < b->threads;
+    return a->threads != b->threads ? a->threads < b->threads : a->iterations < b->iterations;
 }

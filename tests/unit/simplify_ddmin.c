@@ -56,7 +56,7 @@ static size_t minimise(struct world *w, bool *keep) {
     struct weft_err err;
     size_t n = 0;
     memset(keep, 1, w->n);
-    assert_int_equal(weft__ddmin(keep, w->n, first, w, &err), 0);
+    assert_int_equal(weft__ddmin(keep, w->n, SIZE_MAX, first, w, &err), 0);
     is_minimal(w, keep);
     for (size_t i = 0; i < w->n; i++) n += keep[i];
     return n;
@@ -116,7 +116,7 @@ static void stopped(void **state) {
     for (size_t stop = 1; stop < 20; stop++) {
         struct world w = {.n = 64, .needed = {[5] = true, [40] = true}, .stop_at = stop};
         memset(keep, 1, w.n);
-        if (weft__ddmin(keep, w.n, first, &w, &err) < 0) assert_int_equal(err.code, EINTR);
+        if (weft__ddmin(keep, w.n, SIZE_MAX, first, &w, &err) < 0) assert_int_equal(err.code, EINTR);
         assert_true(fails(&w, keep));
     }
 }

@@ -113,6 +113,7 @@ static int one(void *ctx, const struct weft_candidate *c, const char *dir, struc
     save(c, dir);
     struct weft_state *s = load(dir, 0);
     out->size = s->size;
+    if (!weft__size_wanted(c->wanted, &s->size, &c->from->size)) out->verdict = WEFT_PASSES;
     weft__state_free(s);
     return 0;
 }
@@ -285,7 +286,7 @@ static int one_by_one(struct weft_judge *j, const struct weft_question *q, struc
             *s = (struct weft_state){.id = 1, .tree = c.tree};
             c.tree = (struct weft_tree){0};
             count(s);
-            fails = q->fewer ? weft__size_fewer(&s->size, &q->from->size) : weft__size_smaller(&s->size, &q->from->size);
+            fails = weft__size_wanted(q->wanted, &s->size, &q->from->size);
         }
         weft__candidate_fini(&c);
         if (fails) {
@@ -319,6 +320,109 @@ static void side_by_side(void **state) {
     assert_int_equal(s.now->size.threads, 2);
     assert_false(s.now->tree.list[2].removed);
     weft__state_free(s.now);
+}
+
+/* ---- orders ---- */
+
+/* Four threads; the second one is stopped in its iteration 1000, and in its iteration 3000. */
+static struct weft_state *four(bool plain) {
+    struct weft_state *s = weft__alloc(sizeof *s);
+    static const struct weft_turn turns[] = {{.thread = 0, .tick = 9, .site = 0x9, .known = 1, .op = 0x10, .op_nth = 4},
+                                             {.thread = 1, .tick = 50, .site = 0x51, .known = 1, .pass = 1000, .where = 0x50, .nth = 1},
+                                             {.thread = 3, .tick = 20, .site = 0x31, .known = 1, .pass = 2, .where = 0x30, .nth = 1},
+                                             {.thread = 2, .tick = 20, .site = 0x21, .known = 1, .pass = 3, .where = 0x20, .nth = 1},
+                                             {.thread = 1, .tick = 90, .site = 0x51, .known = 1, .pass = 3000, .where = 0x50, .nth = 2},
+                                             {.thread = 2, .tick = UINT64_MAX},
+                                             {.thread = 3, .tick = UINT64_MAX},
+                                             {.thread = 1, .tick = UINT64_MAX}};
+    *s = (struct weft_state){.id = 1, .plain = plain};
+    s->tree.n = 4;
+    s->tree.list = weft__alloc(5 * sizeof *s->tree.list);
+    for (uint32_t i = 0; i < 4; i++) s->tree.list[i] = (struct weft_tree_thread){.slot = i + 1, .level = i > 0};
+    s->nturns = sizeof turns / sizeof *turns;
+    s->turns = weft__alloc(sizeof turns);
+    memcpy(s->turns, turns, sizeof turns);
+    return s;
+}
+
+static uint64_t iterations_of(const struct weft_turn *t, size_t n) {
+    uint64_t at[4] = {0};
+    for (size_t i = 0; i < n; i++)
+        if (t[i].pass > at[t[i].thread]) at[t[i].thread] = t[i].pass;
+    return at[0] + at[1] + at[2] + at[3];
+}
+
+static bool (*rule)(const struct weft_candidate *c);
+static int by_rule(struct weft_judge *j, const struct weft_question *q, struct weft_answers *a, size_t *which, struct weft_state **out, struct weft_err *err) {
+    (void)j, (void)err;
+    for (*which = 0; *which < q->n; ++*which) {
+        struct weft_candidate c;
+        struct weft_state *s = NULL;
+        weft__candidate_init(&c, q->from);
+        q->make(q->ctx, *which, &c);
+        if (rule(&c)) {
+            s = weft__alloc(sizeof *s);
+            *s = (struct weft_state){.id = q->from->id + 1, .tree = c.tree, .turns = c.turns, .nturns = c.nturns, .plain = c.plain};
+            c.tree = (struct weft_tree){0};
+            c.turns = NULL;
+            count(s);
+            s->size.iterations = iterations_of(s->turns, s->nturns);
+        }
+        weft__candidate_fini(&c);
+        if (s && weft__size_wanted(q->wanted, &s->size, &q->from->size)) {
+            a->failed++;
+            *out = s;
+            return 0;
+        }
+        weft__state_free(s);
+        a->passed++;
+    }
+    return 0;
+}
+
+static struct weft_state *found_by(struct weft_state *now, bool (*which)(const struct weft_candidate *c)) {
+    struct weft_judge judge = {by_rule};
+    struct weft_err err;
+    rule = which;
+    count(now);
+    now->size.iterations = iterations_of(now->turns, now->nturns);
+    struct weft_search s = {.judge = &judge, .now = now, .repeats = all_loops, .clock = weft__now_us};
+    assert_int_equal(weft__search(&s, &err), 0);
+    return s.now;
+}
+
+/* It has to be stopped twice, at that place. */
+static bool stopped_twice(const struct weft_candidate *c) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->nturns; i++) n += c->turns[i].thread == 1 && c->turns[i].where == 0x50;
+    return n == 2;
+}
+static void time_goes_by(void **state) {
+    (void)state;
+    struct weft_state *s = found_by(four(true), stopped_twice);
+    assert_false(s->plain);
+    assert_int_equal(s->size.threads, 3); /* somebody comes between */
+    assert_true(s->size.iterations <= 5);
+    weft__state_free(s);
+}
+
+/* All of it as it was, or the one thread where it first comes to that place, and then the other until it waits. */
+static bool as_it_was_or_two(const struct weft_candidate *c) {
+    bool removed = false;
+    for (uint32_t i = 1; i < 4; i++) removed |= c->tree.list[i].removed;
+    struct weft_state *was = four(false);
+    bool same = c->nturns == was->nturns && memcmp(c->turns, was->turns, c->nturns * sizeof *c->turns) == 0 && !removed;
+    weft__state_free(was);
+    for (size_t i = 0; i + 1 < c->nturns; i++)
+        same |= c->turns[i].thread == 1 && c->turns[i].known == 2 && c->turns[i].where == 0x50 && c->turns[i + 1].thread == 2 && c->turns[i + 1].tick == UINT64_MAX;
+    return same && !c->tree.list[1].removed && !c->tree.list[2].removed;
+}
+static void order_made_anew(void **state) {
+    (void)state;
+    struct weft_state *s = found_by(four(false), as_it_was_or_two);
+    assert_int_equal(s->size.threads, 3);
+    assert_true(s->tree.list[3].removed);
+    weft__state_free(s);
 }
 
 static void nothing_can_go(void **state) {
@@ -435,7 +539,8 @@ static void turns(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(turns),           cmocka_unit_test(finds_the_least),     cmocka_unit_test(keeps_ancestors),
-                                       cmocka_unit_test(side_by_side), cmocka_unit_test(nothing_can_go),  cmocka_unit_test(lockstep),            cmocka_unit_test(same_with_more_jobs),
+                                       cmocka_unit_test(side_by_side),    cmocka_unit_test(time_goes_by),        cmocka_unit_test(order_made_anew),
+                                       cmocka_unit_test(nothing_can_go),  cmocka_unit_test(lockstep),            cmocka_unit_test(same_with_more_jobs),
                                        cmocka_unit_test(without_what_is_irrelevant),
                                        cmocka_unit_test(same_after_a_stop), cmocka_unit_test(another_search),    cmocka_unit_test(errors)};
     snprintf(folder, sizeof folder, "/tmp/weft-simplify-%d", (int)getpid());

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The order itself is made simpler, by changes of turns:
+ *
+ *   pieces    turns are left out, so that a thread goes on later with what it would have done
+ *   ends      delta debugging over where turns end: elsewhere threads go on until they wait
+ *   changes   a turn is left out, moved to the thread's turn before, or goes on until the thread waits. Until no single change of these
+ *             makes the switches fewer
+ *   time      turns in which a thread goes round and round are made shorter
+ *   pairs     an order that is made anew, of two threads: one up to where a turn of it ended, then the other. It may need fewer threads
+ *             than any that comes of leaving out */
+#include "simplify/simplify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST 8u /* turns */
+#define PAIRS 48u
+#define HOWS 8u
+
+enum change { LEAVE_OUT, GO_ON_NOW, GO_ON_UNTIL_IT_WAITS };
+struct turns {
+    struct change_at {
+        enum change what;
+        size_t at, n; /* turns */
+    } *list;
+    size_t count, cap, begin; /* the list starts there, and goes on at its front */
+};
+
+static void until_it_waits(struct weft_turn *t) { *t = (struct weft_turn){.thread = t->thread, .done = 1, .tick = UINT64_MAX}; }
+
+static void make_change(void *ctx, size_t k, struct weft_candidate *c) {
+    struct turns *u = ctx;
+    const struct change_at *g = &u->list[(u->begin + k) % u->count];
+    size_t drop = g->at, n = g->n;
+    struct weft_turn *t = &c->turns[g->at];
+    if (g->what == GO_ON_UNTIL_IT_WAITS) {
+        until_it_waits(t);
+        n = 0;
+    } else if (g->what == GO_ON_NOW) {
+        for (drop = g->at + 1; c->turns[drop].thread != t->thread;) drop++;
+        *t = c->turns[drop];
+    }
+    memmove(&c->turns[drop], &c->turns[drop + n], (c->nturns - drop - n) * sizeof *c->turns);
+    c->nturns -= n;
+    weft__candidate_close(c);
+}
+
+static void change(struct turns *u, enum change what, size_t at, size_t n) {
+    u->list = weft__grow(u->list, &u->cap, u->count + 1, sizeof *u->list);
+    u->list[u->count++] = (struct change_at){what, at, n};
+}
+
+/* By turn: its thread has another one behind it. New memory. */
+static bool *come_again(const struct weft_state *s) {
+    bool *again = weft__alloc(s->nturns + 1), *seen = weft__alloc(s->tree.n + 1);
+    for (size_t i = s->nturns; i-- > 0;) {
+        again[i] = seen[s->turns[i].thread];
+        seen[s->turns[i].thread] = true;
+    }
+    free(seen);
+    return again;
+}
+
+/* *at: where to begin; becomes where something was changed. SIZE_MAX: nothing helps. */
+static int improve(struct weft_search *s, struct turns *u, size_t *at, struct weft_err *err) {
+    struct weft_state *found = NULL;
+    size_t which = 0;
+    int r = 0;
+    u->begin = 0;
+    while (u->begin < u->count && u->list[u->begin].at < *at) u->begin++;
+    if (u->begin == u->count) u->begin = 0;
+    if (u->count) r = weft__ask(s, &(struct weft_question){.from = s->now, .n = u->count, .make = make_change, .ctx = u, .wanted = WEFT_FEWER}, &which, &found, err);
+    *at = r == 0 && found ? u->list[(u->begin + which) % u->count].at : SIZE_MAX;
+    if (r == 0) weft__adopt(s, found);
+    free(u->list);
+    return r;
+}
+
+/* Pieces of the turns are left out, down to one of `parts`. */
+static int in_pieces(struct weft_search *s, size_t parts, struct weft_err *err) {
+    int r = 0;
+    for (size_t size = s->now->nturns / 2; r == 0 && size > 1 && size >= s->now->nturns / parts;) {
+        struct turns u = {0};
+        size_t at = 0;
+        for (size_t i = 0; i < s->now->nturns; i += size) change(&u, LEAVE_OUT, i, s->now->nturns - i < size ? s->now->nturns - i : size);
+        r = improve(s, &u, &at, err);
+        if (at == SIZE_MAX) size /= 2;
+        if (size > s->now->nturns / 2) size = s->now->nturns / 2;
+    }
+    return r;
+}
+
+struct ends { /* of turns, before their thread has to wait */
+    struct weft_search *s;
+    size_t *at, n;
+    const struct weft_ddmin *d;
+    bool *in;
+    struct weft_state *best;
+};
+
+static void make_with_ends(void *ctx, size_t k, struct weft_candidate *c) {
+    struct ends *e = ctx;
+    weft__ddmin_set(e->d, k, e->in, e->n);
+    for (size_t i = 0; i < e->n; i++)
+        if (!e->in[i]) until_it_waits(&c->turns[e->at[i]]);
+    weft__candidate_close(c);
+}
+
+static int first_with_ends(void *ctx, const struct weft_ddmin *d, size_t n, size_t *which, struct weft_err *err) {
+    struct ends *e = ctx;
+    struct weft_state *found = NULL;
+    e->d = d;
+    int r = weft__ask(e->s, &(struct weft_question){.from = e->s->now, .n = n, .make = make_with_ends, .ctx = e, .wanted = WEFT_FEWER}, which, &found, err);
+    if (r == 0 && *which < n) {
+        weft__state_free(e->best);
+        e->best = found;
+    }
+    return r;
+}
+
+/* Of all ends of turns as few as it takes stay: elsewhere threads go on until they wait. */
+static int by_ends(struct weft_search *s, size_t parts, struct weft_err *err) {
+    struct ends e = {.s = s, .at = weft__alloc((s->now->nturns + 1) * sizeof *e.at), .in = weft__alloc(s->now->nturns + 1)};
+    bool *again = come_again(s->now);
+    for (size_t i = 0; i < s->now->nturns; i++)
+        if (again[i]) e.at[e.n++] = i;
+    int r = weft__ddmin(again, e.n, parts, first_with_ends, &e, err);
+    weft__adopt(s, e.best);
+    free(again);
+    free(e.in);
+    free(e.at);
+    return r;
+}
+
+/* What is cheap and takes most away: an order with fewer switches depends less on each thread and iteration. */
+int weft__by_order(struct weft_search *s, struct weft_err *err) {
+    s->technique = WEFT_BY_SWITCHES;
+    weft__tell(s);
+    int r = in_pieces(s, WEFT_COARSE, err);
+    return r < 0 ? r : by_ends(s, WEFT_COARSE, err);
+}
+
+int weft__by_switches(struct weft_search *s, struct weft_err *err) {
+    s->technique = WEFT_BY_SWITCHES;
+    weft__tell(s);
+    int r = by_ends(s, SIZE_MAX, err);
+    if (r == 0) r = in_pieces(s, SIZE_MAX, err);
+    for (size_t at = 0; r == 0 && at != SIZE_MAX;) {
+        struct turns u = {0};
+        bool *again = come_again(s->now);
+        for (size_t i = 0; i < s->now->nturns; i++) {
+            change(&u, LEAVE_OUT, i, 1);
+            if (again[i]) change(&u, GO_ON_NOW, i, 1);
+            if (again[i]) change(&u, GO_ON_UNTIL_IT_WAITS, i, 1);
+        }
+        free(again);
+        r = improve(s, &u, &at, err);
+    }
+    return r;
+}
+
+/* ---- time ---- */
+
+/* A thread that waits in a loop goes round as often as it has time for. So a turn over many iterations is made shorter: it ends as many
+ * iterations earlier as are taken from it. So do all later ones of its thread, if iterations are only counted; otherwise the thread
+ * comes to those of the trace again when it leaves the loop. */
+struct times {
+    struct time {
+        size_t turn; /* SIZE_MAX: all */
+        uint32_t part; /* so much of its iterations stays, but the first and the last; 0: these only */
+    } list[4 * (1 + LONGEST)];
+    size_t n;
+};
+
+static void make_shorter(void *ctx, size_t k, struct weft_candidate *c) {
+    const struct time *x = &((struct times *)ctx)->list[k];
+    struct {
+        uint32_t at, less;
+    } *thread = weft__alloc((c->tree.n + 1) * sizeof *thread);
+    for (size_t i = 0; i < c->nturns; i++) {
+        struct weft_turn *t = &c->turns[i];
+        if (!t->known) continue;
+        uint32_t n = t->pass > thread[t->thread].at ? t->pass - thread[t->thread].at : 0, keep = x->part ? 1 + n / x->part : 1;
+        thread[t->thread].at = t->pass;
+        if (!c->plain) thread[t->thread].less = 0;
+        if ((x->turn == SIZE_MAX || x->turn == i) && keep < n) thread[t->thread].less += n - keep;
+        t->pass -= thread[t->thread].less;
+    }
+    free(thread);
+    weft__candidate_close(c);
+}
+
+/* All turns, and the longest ones, by iterations. False: there are none with several. */
+static bool add_longest(const struct weft_state *s, struct times *x, const uint32_t *part, size_t parts) {
+    uint32_t *at = weft__alloc((s->tree.n + 1) * sizeof *at), *length = weft__alloc((s->nturns + 1) * sizeof *length);
+    for (size_t i = 0; i < s->nturns; i++) {
+        const struct weft_turn *t = &s->turns[i];
+        if (!t->known) continue;
+        length[i] = t->pass > at[t->thread] ? t->pass - at[t->thread] : 0;
+        at[t->thread] = t->pass;
+    }
+    for (size_t k = 0; k < LONGEST; k++) {
+        size_t most = 0;
+        for (size_t i = 0; i < s->nturns; i++)
+            if (length[i] > length[most]) most = i;
+        if (!s->nturns || length[most] < 2 || length[most] < s->size.iterations / WEFT_COARSE) break;
+        for (size_t i = 0; i < parts && !k; i++) x->list[x->n++] = (struct time){SIZE_MAX, part[i]};
+        for (size_t i = 0; i < parts; i++) x->list[x->n++] = (struct time){most, part[i]};
+        length[most] = 0;
+    }
+    free(at);
+    free(length);
+    return x->n > 0;
+}
+
+int weft__by_time(struct weft_search *s, struct weft_err *err) {
+    static const uint32_t part[] = {0, 64, 8, 2};
+    int r = 0;
+    s->technique = WEFT_BY_ITERATIONS;
+    for (bool more = true; more && r == 0;) {
+        struct times x = {.n = 0};
+        struct weft_state *found = NULL;
+        size_t which;
+        if (!add_longest(s->now, &x, part, 4)) break;
+        r = weft__ask(s, &(struct weft_question){.from = s->now, .n = x.n, .make = make_shorter, .ctx = &x}, &which, &found, err);
+        more = found != NULL;
+        weft__adopt(s, found);
+    }
+    return r;
+}
+
+/* ---- pairs ---- */
+
+struct pairs {
+    struct pair {
+        uint32_t a, b;
+        size_t at;      /* the turn of a that ends there */
+        size_t resumed; /* b's last one before a goes on */
+        unsigned how;
+    } list[PAIRS * HOWS];
+    size_t n;
+    bool alone; /* the other threads are removed */
+};
+#define B_FIRST 1u /* b goes first, until it waits: they meet at a barrier */
+#define B_STOPS 2u /* and in the end only up to where it was when a went on */
+#define SOONER 4u  /* both go only until they come to these places in the program for the first time */
+
+/* x made it, or who made it, and so on; or is it. */
+static bool above(const struct weft_tree *tree, uint32_t x, uint32_t of) {
+    while (of && of != x) of = tree->list[of].parent;
+    return of == x;
+}
+
+/* Who makes them goes first: until it waits, or, if it is one of them, to where it was when the other began. */
+static void makers(const struct weft_state *s, const struct pair *p, struct weft_turn *out, size_t *n) {
+    for (uint32_t i = 0; i < s->tree.n; i++) {
+        if (!above(&s->tree, i, p->a) && !above(&s->tree, i, p->b)) continue;
+        if (i == p->a || (i == p->b && !above(&s->tree, i, p->a))) continue; /* they come later */
+        struct weft_turn t = {.thread = i};
+        until_it_waits(&t);
+        for (size_t k = 0; i == p->b && k < s->nturns && s->turns[k].thread != p->a; k++)
+            if (s->turns[k].thread == i) t = s->turns[k];
+        out[(*n)++] = t;
+    }
+}
+
+static void make_pair(void *ctx, size_t k, struct weft_candidate *c) {
+    const struct pairs *x = ctx;
+    const struct pair *p = &x->list[k];
+    const struct weft_state *s = c->from;
+    struct weft_turn *turns = weft__alloc((s->tree.n + 6) * sizeof *turns), a = {.thread = p->a}, b = {.thread = p->b};
+    size_t n = 0;
+    until_it_waits(&a);
+    until_it_waits(&b);
+    makers(s, p, turns, &n);
+    if (p->how & B_FIRST) turns[n++] = b;
+    turns[n++] = s->turns[p->at];
+    turns[n++] = p->how & B_STOPS ? s->turns[p->resumed] : b;
+    if (p->how & SOONER) turns[n - 2].known = 2;
+    if (p->how & SOONER && p->how & B_STOPS) turns[n - 1].known = 2;
+    turns[n++] = a;
+    for (uint32_t i = 1; i < c->tree.n && x->alone; i++)
+        if (!above(&c->tree, i, p->a) && !above(&c->tree, i, p->b)) c->tree.list[i].removed = true;
+    free(c->turns);
+    c->turns = turns;
+    c->nturns = n;
+    weft__candidate_close(c);
+}
+
+static bool same_place(const struct weft_turn *a, const struct weft_turn *b) {
+    return a->site == b->site && a->where == b->where && (a->where || a->op == b->op);
+}
+
+static bool has(const struct weft_state *s, const struct pairs *x, const struct pair *p) {
+    for (size_t i = 0; i < x->n; i++) {
+        const struct pair *o = &x->list[i];
+        if (o->a != p->a || o->b != p->b || o->how != p->how || !same_place(&s->turns[o->at], &s->turns[p->at])) continue;
+        if (!(p->how & B_STOPS) || same_place(&s->turns[o->resumed], &s->turns[p->resumed])) return true;
+    }
+    return false;
+}
+
+static bool useful(const struct weft_state *s, const struct pairs *x, const struct pair *p) {
+    if (!(p->how & SOONER)) return true;
+    return s->turns[p->at].known && (!(p->how & B_STOPS) || s->turns[p->resumed].known) && !has(s, x, p);
+}
+
+
+/* From the end, where it fails. */
+static void find_pairs(const struct weft_state *s, struct pairs *x) {
+    bool *seen = weft__alloc(s->tree.n + 1);
+    for (size_t i = s->nturns; i-- > 0;) {
+        size_t next = i + 1;
+        while (next < s->nturns && s->turns[next].thread != s->turns[i].thread) next++;
+        if (next == s->nturns) continue;
+        memset(seen, 0, s->tree.n);
+        for (size_t k = next; k-- > i + 1;) {
+            if (seen[s->turns[k].thread]) continue;
+            seen[s->turns[k].thread] = true;
+            for (unsigned how = 0; how < HOWS; how++) {
+                struct pair p = {s->turns[i].thread, s->turns[k].thread, i, k, how ^ B_FIRST};
+                if (x->n == sizeof x->list / sizeof *x->list) goto out;
+                if (useful(s, x, &p)) x->list[x->n++] = p;
+            }
+        }
+    }
+out:
+    free(seen);
+}
+
+int weft__by_pairs(struct weft_search *s, bool *gone, struct weft_err *err) {
+    int r = 0;
+    for (int alone = 1; alone >= 0 && r == 0; alone--) {
+        struct pairs x = {.alone = alone};
+        struct weft_state *found = NULL;
+        size_t which;
+        s->technique = alone ? WEFT_BY_THREADS : WEFT_BY_SWITCHES;
+        if (alone ? s->now->size.threads <= 2 : s->now->size.preemptive <= 1) continue;
+        find_pairs(s->now, &x);
+        if (!x.n) continue;
+        r = weft__ask(s, &(struct weft_question){.from = s->now, .n = x.n, .make = make_pair, .ctx = &x, .wanted = alone ? WEFT_LESS_THREADS : WEFT_FEWER}, &which, &found, err);
+        *gone |= found != NULL;
+        weft__adopt(s, found);
+    }
+    return r;
+}
