@@ -4,7 +4,7 @@
 // KIND: std::shared_ptr replaced while it is copied
 // FAILS: a configuration is used that was deleted
 // SHOWS: signal 11 or signal 6 or exit 1
-// LEAST: 3 threads, 1 iteration, 1 preemption
+// LEAST: all threads, 1 iteration, 1 preemption
 // NATIVE: 19 in 1000
 // ARGS: READERS=2 CHANGES=100
 // LARGE: 33 20

@@ -53,10 +53,10 @@ def replay(trace, end, times):
     return "" if run.ended(p.returncode) == end else "%s: ended with %s, not with %s" % (trace, run.ended(p.returncode), end)
 
 
-def dependences(trace):
+def dependences(trace, limit):
     """What of the trace its failure depends on (ER), as weft slice tells; or why that is not known."""
     try:
-        p = weft(["slice", "--json", trace], 900)
+        p = weft(["slice", "--json", trace], limit)
     except subprocess.TimeoutExpired:
         return "too slow"
     return json.loads(p.stdout) if p.returncode == 0 else p.stderr.decode(errors="replace").strip().rsplit(": ", 1)[-1][:60]
@@ -85,7 +85,7 @@ class Row:
         with open(os.path.join(out, "simplified"), encoding="utf-8") as f:
             self.said = json.load(f)
         self.times = replay_time(trace), replay_time(out)
-        self.er = dependences(trace)
+        self.er = dependences(trace, options.slice)
         self.problem = replay(out, end, options.replays)
 
     def above(self):
@@ -153,6 +153,7 @@ def main():
     parser.add_argument("names", nargs="*", metavar="BUG", help="all, without")
     parser.add_argument("--large", action="store_true", help="with the arguments under LARGE")
     parser.add_argument("--budget", type=int, default=600, help="seconds for each (600)")
+    parser.add_argument("--slice", type=int, default=900, help="seconds for the dependences of each, or they count as too slow (900)")
     parser.add_argument("--skip", nargs="*", default=[], metavar="BUG", help="without these")
     parser.add_argument("--catch", type=int, default=60, help="seconds to wait for a failing run, in each of three ways (60)")
     parser.add_argument("--replays", type=int, default=50, help="of each result (50)")
@@ -172,6 +173,9 @@ def main():
         row.measure(options)
         rows.append(row)
         wrong += bool(row.problem)
+        with open(os.path.join(WORK, "simplify-rows.json"), "a", encoding="utf-8") as f:
+            json.dump({"bug": bug.name, "said": row.said, "problem": row.problem, "er": getattr(row, "er", None), "times": getattr(row, "times", None), "seconds": getattr(row, "seconds", None)}, f)
+            f.write("\n")
         say("%s: %s%s" % (bug.name, json.dumps(row.said["after"]) + " above: " + ", ".join(row.above()) if row.said else "", row.problem))
     result = tables(rows) + er_table(rows)
     print(result, end="")

@@ -4,7 +4,7 @@
 // KIND: iterator of a std::vector that grows
 // FAILS: observers are called that are not there
 // SHOWS: signal 11 or signal 6 or exit 1
-// LEAST: 3 threads, 1 iteration, 1 preemption
+// LEAST: all threads, 1 iteration, 1 preemption
 // NATIVE: 73 in 1000
 // ARGS: NOTIFIERS=2 OBSERVERS=300
 // LARGE: 4 300
