@@ -162,13 +162,14 @@ int weft__by_switches(struct weft_search *s, struct weft_err *err) {
 /* ---- time ---- */
 
 /* A thread that waits in a loop goes round as often as it has time for. So a turn over many iterations is made shorter: it ends as many
- * iterations earlier as are taken from it. So do all later ones of its thread, if iterations are only counted; otherwise the thread
- * comes to those of the trace again when it leaves the loop. */
+ * iterations earlier as are taken from it. So do all later ones of its thread; but if iterations are not only counted, the thread comes to
+ * those of the trace again when a loop around goes on, and both are tried. */
 struct times {
     struct time {
         size_t turn; /* SIZE_MAX: all */
         uint32_t part; /* so much of its iterations stays, but the first and the last; 0: these only */
-    } list[4 * (1 + LONGEST)];
+        bool only; /* later ones end where they did */
+    } list[8 * (1 + LONGEST)];
     size_t n;
 };
 
@@ -182,12 +183,17 @@ static void make_shorter(void *ctx, size_t k, struct weft_candidate *c) {
         if (!t->known) continue;
         uint32_t n = t->pass > thread[t->thread].at ? t->pass - thread[t->thread].at : 0, keep = x->part ? 1 + n / x->part : 1;
         thread[t->thread].at = t->pass;
-        if (!c->plain) thread[t->thread].less = 0;
+        if (x->only) thread[t->thread].less = 0;
         if ((x->turn == SIZE_MAX || x->turn == i) && keep < n) thread[t->thread].less += n - keep;
         t->pass -= thread[t->thread].less;
     }
     free(thread);
     weft__candidate_close(c);
+}
+
+static void shorter(const struct weft_state *s, struct times *x, size_t turn, uint32_t part) {
+    x->list[x->n++] = (struct time){turn, part, false};
+    if (!s->plain) x->list[x->n++] = (struct time){turn, part, true};
 }
 
 /* All turns, and the longest ones, by iterations. False: there are none with several. */
@@ -203,9 +209,10 @@ static bool add_longest(const struct weft_state *s, struct times *x, const uint3
         size_t most = 0;
         for (size_t i = 0; i < s->nturns; i++)
             if (length[i] > length[most]) most = i;
-        if (!s->nturns || length[most] < 2 || length[most] < s->size.iterations / WEFT_COARSE) break;
-        for (size_t i = 0; i < parts && !k; i++) x->list[x->n++] = (struct time){SIZE_MAX, part[i]};
-        for (size_t i = 0; i < parts; i++) x->list[x->n++] = (struct time){most, part[i]};
+        if (!s->nturns || length[most] < 2) break;
+        for (size_t i = 0; i < parts && !k; i++) shorter(s, x, SIZE_MAX, part[i]);
+        if (length[most] < s->size.iterations / WEFT_COARSE) break; /* hardly worth it */
+        for (size_t i = 0; i < parts; i++) shorter(s, x, most, part[i]);
         length[most] = 0;
     }
     free(at);
@@ -308,24 +315,19 @@ static bool useful(const struct weft_state *s, const struct pairs *x, const stru
 
 /* From the end, where it fails. */
 static void find_pairs(const struct weft_state *s, struct pairs *x) {
-    bool *seen = weft__alloc(s->tree.n + 1);
     for (size_t i = s->nturns; i-- > 0;) {
         size_t next = i + 1;
         while (next < s->nturns && s->turns[next].thread != s->turns[i].thread) next++;
         if (next == s->nturns) continue;
-        memset(seen, 0, s->tree.n);
-        for (size_t k = next; k-- > i + 1;) {
-            if (seen[s->turns[k].thread]) continue;
-            seen[s->turns[k].thread] = true;
+        for (size_t k = next - 1; k > i; k = k > i + 1 ? i + 1 : i) { /* who came last, and who came first */
+            if (k != next - 1 && s->turns[k].thread == s->turns[next - 1].thread) continue;
             for (unsigned how = 0; how < HOWS; how++) {
                 struct pair p = {s->turns[i].thread, s->turns[k].thread, i, k, how ^ B_FIRST};
-                if (x->n == sizeof x->list / sizeof *x->list) goto out;
+                if (x->n == sizeof x->list / sizeof *x->list) return;
                 if (useful(s, x, &p)) x->list[x->n++] = p;
             }
         }
     }
-out:
-    free(seen);
 }
 
 int weft__by_pairs(struct weft_search *s, bool *gone, struct weft_err *err) {

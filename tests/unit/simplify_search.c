@@ -406,6 +406,23 @@ static void time_goes_by(void **state) {
     weft__state_free(s);
 }
 
+/* Many short turns: none of them is worth it by itself, all of them are. */
+static bool has_all(const struct weft_candidate *c) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->nturns; i++) n += c->turns[i].known;
+    return n == 100;
+}
+static void time_of_many(void **state) {
+    (void)state;
+    struct weft_state *now = four(true);
+    now->turns = weft__resize(now->turns, 100 * sizeof *now->turns);
+    now->nturns = 100;
+    for (size_t i = 0; i < 100; i++) now->turns[i] = (struct weft_turn){.thread = 1 + i % 2, .known = 1, .pass = (uint32_t)(50 * (i / 2 + 1)), .where = 0x50, .nth = 1};
+    struct weft_state *s = found_by(now, has_all);
+    assert_true(s->size.iterations <= 100);
+    weft__state_free(s);
+}
+
 /* All of it as it was, or the one thread where it first comes to that place, and then the other until it waits. */
 static bool as_it_was_or_two(const struct weft_candidate *c) {
     bool removed = false;
@@ -539,7 +556,8 @@ static void turns(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(turns),           cmocka_unit_test(finds_the_least),     cmocka_unit_test(keeps_ancestors),
-                                       cmocka_unit_test(side_by_side),    cmocka_unit_test(time_goes_by),        cmocka_unit_test(order_made_anew),
+                                       cmocka_unit_test(side_by_side),    cmocka_unit_test(time_goes_by),        cmocka_unit_test(time_of_many),
+                                       cmocka_unit_test(order_made_anew),
                                        cmocka_unit_test(nothing_can_go),  cmocka_unit_test(lockstep),            cmocka_unit_test(same_with_more_jobs),
                                        cmocka_unit_test(without_what_is_irrelevant),
                                        cmocka_unit_test(same_after_a_stop), cmocka_unit_test(another_search),    cmocka_unit_test(errors)};
