@@ -35,7 +35,7 @@ static int frame(Dwfl_Frame *f, void *arg) {
     if (!m) return DWARF_CB_OK;
     const char *name = dwfl_module_info(m, NULL, NULL, NULL, NULL, NULL, NULL, NULL), *function = dwfl_module_addrname(m, v->pc);
     if (name) v->module = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-    if (function) v->function = function;
+    if (function) v->function = weft__demangle(function);
     return DWARF_CB_OK;
 }
 #endif

@@ -230,6 +230,10 @@ void weft__encode_seal(struct weft_encoder *e); /* every chunk; without it the l
 void weft__chunk_seal(uint8_t *chunk, uint32_t used);
 int weft__streams_compress(const uint8_t *bytes, size_t n, char **out, size_t *len, struct weft_err *err) WEFT_MUST;
 
+/* ---- demangle.c: names of C++ ---- */
+/* A C++ symbol's name in the source; others as they are. Lives as long as the process. */
+const char *weft__demangle(const char *symbol);
+
 /* ---- symbols.c: addresses to source lines ---- */
 struct weft_symbols;
 bool weft__module_decode(const struct weft_item *item, struct weft_module *m); /* m->path is new memory */

@@ -117,7 +117,7 @@ char *weft__symbols_variable(struct weft_symbols *s, uint64_t addr, size_t size)
         if (find_variable(cu, addr - bias, size, &b, 0)) return b.s;
     const char *name = m ? dwfl_module_addrinfo(m, addr, &offset, &sym, NULL, NULL, NULL) : NULL;
     if (!name || offset >= sym.st_size || GELF_ST_TYPE(sym.st_info) != STT_OBJECT) return NULL;
-    weft__strbuf_puts(&b, name);
+    weft__strbuf_puts(&b, weft__demangle(name));
     if (offset) weft__strbuf_printf(&b, "+%llu", (unsigned long long)offset);
 #else
     (void)s;
