@@ -32,7 +32,9 @@ static void note(struct cc_strs *said, const char *what, const char *part) {
     char *line = NULL;
     if (asprintf(&line, "%s%s%s%s", what, part ? "(" : "", part ? part : "", part ? ")" : "") < 0) return;
     if (!contains(said, line)) {
-        fprintf(stderr, "%s: note: %s: not built with weft; races inside it are not recorded\n", cc_name, line);
+        bool openmp = !strncmp(line, "libomp.", 7) || !strncmp(line, "libgomp.", 8) || !strncmp(line, "libiomp5.", 9);
+        fprintf(stderr, "%s: note: %s: not built with weft; %s\n", cc_name, line,
+                openmp ? "OpenMP cannot be recorded yet, since threads wait for one another inside it" : "races inside it are not recorded");
         cc_strs_add(said, line);
     }
 }

@@ -469,7 +469,7 @@ void weft__shm_apply(const void *data, size_t n); /* replay */
 void *weft__shm_real(const void *o, int *common); /* where an object is for all processes; common: it is in shared memory */
 int weft__shm_touches(uint64_t p, uint64_t n);
 size_t weft__shm_rest(const void *p, size_t most); /* record: shared bytes from p on; 0: it is not shared */
-__attribute__((noreturn)) void weft__shm_refuse_foreign(void);
+__attribute__((noreturn)) void weft__shm_refuse_foreign(uint64_t ip);
 int weft__shm_file_written(const struct weft_shm_file *f);
 void weft__shm_file_write(const struct weft_shm_file *f);
 long weft__shm_file(const long a[6], int writable, struct weft_region *r);

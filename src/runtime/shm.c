@@ -33,6 +33,7 @@
 #define _GNU_SOURCE
 #include "sys.h"
 #include "sys_calls.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -459,8 +460,12 @@ static void fits(uint64_t n) {
     if (n > LARGEST) weft__refuse("a shared mapping of 0x%lx bytes is too large to be recorded", n);
 }
 
-void weft__shm_refuse_foreign(void) {
-    weft__refuse("a library that was not built with weft maps memory that it shares with other processes, which cannot be recorded: build it with weft too");
+void weft__shm_refuse_foreign(uint64_t ip) {
+    Dl_info who = {0};
+    const char *name = ip && dladdr((void *)ip, &who) && who.dli_fname ? who.dli_fname : "a library";
+    for (const char *p = name; *p; p++)
+        if (*p == '/') name = p + 1;
+    weft__refuse("%s, which was not built with weft, maps memory that it shares with other processes, which cannot be recorded: build it with weft too", name);
 }
 
 /* Record: the back of a mapping of a file. */
@@ -684,7 +689,7 @@ void weft__shm_fork(struct weft_thread *t) {
         if (r->common) continue;
         r->common = 1;
         if (!RECORD) continue;
-        if (r->foreign) weft__shm_refuse_foreign();
+        if (r->foreign) weft__shm_refuse_foreign(0);
         fits(r->size);
         for (uint32_t s = 1; s < weft__slots; s++) {
             struct weft_thread *o = weft__threads[s];

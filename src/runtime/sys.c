@@ -731,7 +731,7 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
                 for (int i = 3; i < 6; i++) b[i] = a[i];
         }
         region.foreign = t->maps == WEFT_MAPS_FOREIGN;
-        if (is_region && is_file && region.foreign) weft__shm_refuse_foreign();
+        if (is_region && is_file && region.foreign) weft__shm_refuse_foreign(weft__caller());
         if (nr == SYS_mremap && (a[3] & MREMAP_FIXED) && weft__shm_regions && weft__shm_touches((uint64_t)a[4], (uint64_t)a[2]))
             weft__refuse("mremap over a shared mapping cannot be recorded yet");
         weft__lock(&vm_lock);
@@ -858,7 +858,7 @@ static long do_shmat(struct weft_thread *t, const long a[6]) {
     long r = 0;
     __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
     if (RECORD) {
-        if (t->maps == WEFT_MAPS_FOREIGN) weft__shm_refuse_foreign();
+        if (t->maps == WEFT_MAPS_FOREIGN) weft__shm_refuse_foreign(weft__caller());
         if (a[1] && (a[2] & 040000)) weft__refuse("shmat with SHM_REMAP cannot be recorded yet");
         weft__lock(&vm_lock);
         weft__order(t, &vm_object);
