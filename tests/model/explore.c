@@ -144,6 +144,7 @@ struct weft_thread *weft__threads[WEFT_MAX_SLOT + 2];
 uint32_t weft__slots = THREADS + 1;
 int weft__shm_any; /* no memory is shared with other processes here */
 int weft__accesses; /* nobody wants to know of them */
+int weft__proves;   /* nothing is verified */
 void weft__shm_forked(void) {}
 int weft__mode = WEFT_RECORD;
 __thread struct weft_tls __weft_tls;

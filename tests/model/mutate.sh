@@ -42,7 +42,7 @@ mapping-says-reached - gone
 gone-without-own-lock - gone-asked
 mapped-unasked - mapped-known
 mapped-before-claims - mapped-claimed
-mapped-before-taking - mapped-known
+mapped-before-taking - mapped-waits
 word-says-reached - split-halves
 owner-releases-before-store - hot-two
 lock-wakes-nobody -d crossed-two

@@ -60,6 +60,7 @@ static const struct scenario scenarios[] = {
     {"gone-twice", "10", 's', 3, 0, 0, {"d", "d", "wA0"}, "st"},
     {"mapped", "00", 's', 3, 0, 0, {"p t", "wA0", "rA0 wA0"}, "st"},
     {"mapped-known", "20", 's', 3, 0, 0, {"p", "wA0 t wA0", "rA0"}, "stD"},
+    {"mapped-waits", "20", 's', 3, 0, 0, {"p", "wB0 t wA0", ""}, "std"},
     {"mapped-claimed", "00", 's', 3, 0, 0, {"p wA0", "wB0 wA0", ""}, "std"},
     {"mapped-shared", "H3", 's', 3, 0, 0, {"rA0 t", "rA0 t", "p wA0"}, "sT", 0, 1},
     {"mapped-again", "10", 's', 3, 0, 0, {"d p", "wA0", "p rA0"}, "sT"},
