@@ -18,9 +18,9 @@ fi
 # shellcheck disable=SC2086
 $cc -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE $dw \
     -I"$root/include" -I"$root/src" "$root"/src/base/*.c "$root"/src/trace/*.c "$root"/src/replay/schedule.c \
-    "$root/tests/fuzz/trace_fuzz.c" -o "$work/trace_fuzz" -lzstd $lib
+    "$root/tests/fuzz/trace_fuzz.c" -o "$work/trace_fuzz" -lzstd -lstdc++ $lib
 $cc -std=gnu11 -O1 -g -D_GNU_SOURCE -I"$root/include" -I"$root/src" "$root"/src/base/*.c "$root"/src/trace/*.c \
-    "$root/tests/fuzz/seeds.c" -o "$work/seeds" -lzstd
+    "$root/tests/fuzz/seeds.c" -o "$work/seeds" -lzstd -lstdc++
 rm -rf "$work/seed"
 mkdir "$work/seed"
 "$work/seeds" "$work/seed"
