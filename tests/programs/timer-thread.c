@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, 1 << 20);
     for (int i = 0; i < TIMERS; i++) {
-        struct itimerspec s = {{0, 300000 + i * 100000}, {0, 200000}};
+        struct itimerspec s = {{0, 3000000 + i * 1000000}, {0, 200000}};
         t[i] = timer(expired, (union sigval){.sival_int = i}, i ? NULL : &attr);
         check(!timer_settime(t[i], 0, &s, NULL), "timer_settime");
     }
