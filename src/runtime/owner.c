@@ -24,8 +24,9 @@
  *       limit is a few ticks away at most. It becomes IN again under its own lock: by itself, or by who answers it, in the
  *       same step in which it gets the line. (If the answer left it WAITING, a third thread could take the line before the
  *       waiter used it, and the edge from the giver would be lost.)
- *   I6  Whoever holds a stripe waits for nothing but stripes with higher numbers and, in split(), its own thread's lock, under
- *       which nobody takes a stripe. Stripes held for an access are released at the thread's next tick or miss, before
+ *   I6  Whoever holds a stripe waits for nothing but stripes with higher numbers and, in split() and weft__rec_maps_gone(), its
+ *       own thread's lock, under which nobody takes a stripe. That of `maps` is held during a system call, and nobody who has
+ *       another one takes it. Stripes held for an access are released at the thread's next tick or miss, before
  *       anything else is done there. The lock of a set of shared pages is the last of all: who has it waits for none.
  *   I7  An entry becomes SHARED, and leaves it, only under the lock of the page's set. It becomes SHARED as I1 and I2 allow,
  *       from its owner. It leaves SHARED to the thread t that stores it, under t's lock, and t->closing is the line from
