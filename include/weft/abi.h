@@ -33,6 +33,7 @@
  *   0x0a00_0000_0000  replay: the schedule
  *   0x0c00_0000_0000  replay: what it tells of accesses, for reports
  *   0x0e00_0000_0000  what belongs to a thread's slot
+ *   0x0f00_0000_0000  record: the chunks of the log that threads are filling, by slot
  *   0x1000_0000_0000  the program's heap (alloc.h)
  *   0x5500_5555_4000  the program, if it is position-independent
  *   0x5520_0000_0000  brk
@@ -46,6 +47,7 @@
 #define WEFT_SCHED_BASE 0x0a0000000000ul
 #define WEFT_ACCESSES_BASE 0x0c0000000000ul
 #define WEFT_SLOT_BASE 0x0e0000000000ul
+#define WEFT_LOGS_BASE 0x0f0000000000ul
 #define WEFT_PLACE_PROGRAM 0x550055554000ul
 #define WEFT_PLACE_BRK 0x552000000000ul
 #define WEFT_PLACE_BRK_END 0x555500000000ul

@@ -60,7 +60,8 @@ static void check_stuck(int seen_progress, uint64_t *last) {
     uint64_t before, after, was = *last;
     int locks;
     *last = 0;
-    if (ending || !all_wait(&before, &locks) || !all_wait(&after, &locks) || before != after) return;
+    if (ending || __atomic_load_n(&progress, __ATOMIC_ACQUIRE) != seen_progress) return; /* before all threads look at all threads */
+    if (!all_wait(&before, &locks) || !all_wait(&after, &locks) || before != after) return;
     *last = before;
     if (locks && before != was) return;
     if (__atomic_load_n(&progress, __ATOMIC_ACQUIRE) != seen_progress) return;

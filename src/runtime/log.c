@@ -29,7 +29,6 @@
 static int log_fd = -1, open_fd = -1, dir_fd = -1, alive_fd = -1;
 static int log_lock;
 static uint64_t file_used, file_size; /* bytes of streams: of chunks given out, reserved */
-static uint64_t windows;              /* bytes of open */
 
 /* Out of the way of the program's own descriptors: beyond its limit, if that can be raised for a moment. */
 int weft__high_fd(long fd) {
@@ -103,7 +102,7 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
     if (d + n + sizeof streams > sizeof path) weft__refuse("processes were forked too deep for the length of a path");
     weft__copy(path + d, name, n);
     weft__copy(path + d + n, streams, sizeof streams);
-    file_used = file_size = windows = 0;
+    file_used = file_size = 0;
     log_lock = 0;
     t->log = (struct weft_log){0};
     if (weft__root->log_full) {
@@ -153,7 +152,10 @@ static long reserve(int fd, uint64_t at, uint64_t n) {
         return -EFBIG;
     }
     long r = weft__raw(SYS_fallocate, fd, 0, at, n);
-    if (r == -EOPNOTSUPP || r == -ENOSYS) r = weft__raw(SYS_ftruncate, fd, at + n);
+    if (r == -EOPNOTSUPP || r == -ENOSYS) { /* a zero at the end makes it that long, if it is not longer already */
+        r = weft__raw(SYS_pwrite64, fd, "", 1, at + n - 1);
+        r = r == 1 ? 0 : r ? r : -EIO;
+    }
     if (r) __atomic_fetch_sub(&weft__root->disk_bytes, n, __ATOMIC_RELAXED);
     return r;
 }
@@ -168,19 +170,15 @@ static long extend(void) {
     return r;
 }
 
-/* The thread's place in `open`, mapped: its chunks are filled there. */
+/* The thread's place in `open`, mapped: its chunks are filled there. Both by its slot, so that all places are one mapping to the kernel,
+ * which allows 65,530 of them. */
 static long window(struct weft_thread *t) {
-    void *at = weft__slot_log(t->slot);
-    weft__lock(&log_lock);
-    long r = reserve(open_fd, windows, WEFT_CHUNK);
-    if (!r) r = weft__raw(SYS_mmap, at, WEFT_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, open_fd, windows);
-    if (r == (long)at) {
-        windows += WEFT_CHUNK;
-        t->log.chunk = at;
-        r = 0;
-    }
-    weft__unlock(&log_lock);
-    return r;
+    uint64_t off = (uint64_t)t->slot * WEFT_CHUNK;
+    long r = reserve(open_fd, off, WEFT_CHUNK), at = (long)(WEFT_LOGS_BASE + off);
+    if (!r) r = weft__raw(SYS_mmap, at, WEFT_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, open_fd, off);
+    if (r != at) return r;
+    t->log.chunk = (struct weft_chunk *)at;
+    return 0;
 }
 
 /* A place in `streams` for a chunk that is full. */

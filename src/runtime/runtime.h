@@ -237,8 +237,7 @@ extern WEFT_HIDDEN struct weft_thread *weft__threads[WEFT_MAX_SLOT + 2];
 extern WEFT_HIDDEN uint32_t weft__slots; /* highest slot ever used + 1 */
 extern WEFT_API __thread struct weft_tls __weft_tls __attribute__((tls_model("initial-exec")));
 struct weft_thread *weft__thread_new(uint32_t slot);
-char *weft__slot_map(uint32_t slot);  /* the slot's memory */
-void *weft__slot_heap(uint32_t slot); /* and the place of its heap structure in it */
+void *weft__slot_heap(uint32_t slot); /* the place of its heap structure */
 extern WEFT_HIDDEN uint64_t weft__program_at; /* where the executable begins */
 /* Notes of a module: its build id (32 bytes), and the version of weft's interface that it was built for; 0: none. */
 uint32_t weft__notes(const char *at, const char *end, uint64_t align, uint8_t *id);
@@ -263,7 +262,6 @@ __attribute__((format(printf, 3, 4))) size_t weft__format(char *buf, size_t n, c
     } while (0)
 
 /* ---- log.c */
-unsigned char *weft__slot_log(uint32_t slot); /* start.c: a chunk of address space */
 void weft__log_alive(void); /* before all else: `weft record` waits until this process has ended */
 void weft__log_open(void);
 int weft__high_fd(long fd); /* the same out of the way of the program's descriptors; closes fd */

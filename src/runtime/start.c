@@ -37,45 +37,63 @@ WEFT_HIDDEN const uint64_t weft__off_fn = offsetof(struct weft_thread, fn);
 /* What belongs to a slot (thread structure, runtime stack, chunk of the log, heap structure) lies at an address that follows from the slot:
  * pointers to it may show on the program's stack, which must not depend on the mode. */
 #define SLOT_SIZE (512ul << 10)
-#define SLOT_LOG (384ul << 10)
 #define SLOT_HEAP (448ul << 10)
-_Static_assert(sizeof(struct weft_thread) + RT_STACK <= SLOT_LOG && SLOT_LOG + WEFT_CHUNK <= SLOT_HEAP, "layout of a slot");
+_Static_assert(sizeof(struct weft_thread) + RT_STACK <= SLOT_HEAP, "layout of a slot");
 
-void *weft__rt_map(size_t n) {
-    static uint64_t next = WEFT_RT_BASE;
-    n = (n + 0xffff) & ~0xfffful;
-    uint64_t at = __atomic_fetch_add(&next, n + 0x10000, __ATOMIC_RELAXED);
-    long r = weft__raw(SYS_mmap, at, n, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (r != (long)at) weft__rt_panic("no memory for the runtime");
-    return (void *)at;
+static int map_at(uint64_t at, size_t n) {
+    return weft__raw(SYS_mmap, at, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == (long)at;
 }
 
-char *weft__slot_map(uint32_t slot) {
+/* One piece after the other, so that all are one mapping to the kernel, which allows 65,530 of them. NULL: there is no memory. */
+static void *rt_try(size_t n) {
+    static uint64_t next = WEFT_RT_BASE;
+    n = (n + 0xffff) & ~0xfffful;
+    uint64_t at = __atomic_fetch_add(&next, n, __ATOMIC_RELAXED);
+    return map_at(at, n) ? (void *)at : NULL;
+}
+void *weft__rt_map(size_t n) {
+    void *p = rt_try(n);
+    if (!p) weft__rt_panic("no memory for the runtime");
+    return p;
+}
+
+/* NULL: there is no memory. */
+static char *slot_try(uint32_t slot) {
     static unsigned char mapped[(WEFT_MAX_SLOT + 2) / 8 + 1];
     uint64_t at = WEFT_SLOT_BASE + slot * SLOT_SIZE;
     unsigned char bit = (unsigned char)(1u << (slot & 7));
-    if (__atomic_fetch_or(&mapped[slot / 8], bit, __ATOMIC_ACQ_REL) & bit) return (char *)at;
-    long r = weft__raw(SYS_mmap, at, SLOT_SIZE, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (r != (long)at) weft__rt_panic("no memory for the runtime");
-    return (char *)at;
+    if ((__atomic_fetch_or(&mapped[slot / 8], bit, __ATOMIC_ACQ_REL) & bit) || map_at(at, SLOT_SIZE)) return (char *)at;
+    __atomic_fetch_and(&mapped[slot / 8], (unsigned char)~bit, __ATOMIC_RELEASE);
+    return NULL;
 }
-unsigned char *weft__slot_log(uint32_t slot) { return (unsigned char *)weft__slot_map(slot) + SLOT_LOG; }
-void *weft__slot_heap(uint32_t slot) { return weft__slot_map(slot) + SLOT_HEAP; }
+void *weft__slot_heap(uint32_t slot) {
+    char *m = slot_try(slot);
+    if (!m) weft__rt_panic("no memory for the runtime");
+    return m + SLOT_HEAP;
+}
 
-/* The slot's thread structure; once made, it stays for later threads of the slot. */
+/* Whether there is address space left for what the runtime may need later, for each thread: where that is missing it can only give up. */
+static int spare(uint32_t slots) {
+    size_t n = (64ul << 20) + slots * (512ul << 10);
+    long r = weft__raw(SYS_mmap, 0, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (r < 0 && r > -4096) return 0;
+    weft__raw(SYS_munmap, r, n);
+    return 1;
+}
+
+/* The slot's thread structure; once made, it stays for later threads of the slot. NULL: there is no memory. */
 struct weft_thread *weft__thread_new(uint32_t slot) {
     struct weft_thread *t = weft__threads[slot];
     if (t) return t;
-    char *m = weft__slot_map(slot);
+    char *m = weft__mode == WEFT_RECORD && !spare(slot) ? NULL : slot_try(slot);
+    if (!m) return NULL;
     t = (struct weft_thread *)m;
+    if (weft__mode == WEFT_RECORD && !t->seen && !(t->seen = rt_try((WEFT_MAX_SLOT + 2) * sizeof *t->seen))) return NULL;
     t->slot = slot;
     t->rt_stack = m + ((sizeof *t + RT_STACK - 64) & ~63ul);
     t->state = WEFT_OUT;
     t->rng = (weft__control ? weft__control->seed : 1) * 0x9e3779b97f4a7c15ull + slot * 0xd1342543de82ef95ull + 1;
     t->heap = NULL;
-    if (weft__mode == WEFT_RECORD) t->seen = weft__rt_map((WEFT_MAX_SLOT + 2) * sizeof *t->seen);
     if (weft__mode == WEFT_REPLAY) weft__gate_open(t);
     __atomic_store_n(&weft__threads[slot], t, __ATOMIC_RELEASE);
     uint32_t n = __atomic_load_n(&weft__slots, __ATOMIC_RELAXED);

@@ -58,11 +58,7 @@ static uint32_t slot_pick(void) {
         if (!free_head) free_tail = 0;
     } else {
         s = weft__slots > 2 ? weft__slots : 2;
-        if (s > WEFT_MAX_SLOT) {
-            weft__unlock(&slots_lock);
-            return 0;
-        }
-        weft__thread_new(s);
+        if (s > WEFT_MAX_SLOT || !weft__thread_new(s)) s = 0;
     }
     weft__unlock(&slots_lock);
     return s;
@@ -138,6 +134,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         goto out;
     }
     c = weft__thread_new(slot);
+    if (!c) weft__rt_panic("no memory for another thread");
     size_t size = 0;
     void *user_stack = NULL;
     int detached = 0;

@@ -371,7 +371,7 @@ static int rest(struct weft_packer *p, uint64_t patience_us, weft_progress *prog
         if (r >= 0) r = take(p, f, n, err);
         if (r < 0) return r;
         if (r == 0) continue;
-        if (hurry || p->error) {
+        if ((hurry && (!open || *end)) || p->error) { /* what is in open is little, in many bytes; but it comes after what is in streams */
             put_back(p, f);
             f->chunks = f->opened = 0;
             if (!open) *end = (n + 1) * WEFT_CHUNK;
