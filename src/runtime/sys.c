@@ -667,8 +667,11 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
     int fixed = nr == SYS_mmap && (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED;
     int changes = nr == SYS_munmap || nr == SYS_mremap || nr == SYS_mprotect || fixed;
     if (changes || nr == SYS_brk) __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
-    if (weft__mode == WEFT_RECORD && changes) {
-        weft__constant_lost((uint64_t)a[0], (uint64_t)a[1]);
+    /* What is to be discarded when the kernel likes is discarded now. */
+    if (nr == SYS_madvise && a[2] == MADV_FREE) b[2] = MADV_DONTNEED;
+    int discards = nr == SYS_madvise && (b[2] == MADV_DONTNEED || b[2] == MADV_REMOVE || b[2] == 24 /* MADV_DONTNEED_LOCKED */);
+    if (weft__mode == WEFT_RECORD && (changes || discards)) {
+        if (changes) weft__constant_lost((uint64_t)a[0], (uint64_t)a[1]);
         t->common_skip = 1;
         weft__take(t, (void *)a[0], (size_t)a[1]);
         t->common_skip = 0;
