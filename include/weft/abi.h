@@ -79,6 +79,8 @@ struct weft_tls {
     void *self;        /* 32: struct weft_thread * */
     uint64_t saved[11];/* 40: scratch of the stubs */
     uint64_t operand[4];/* 128: of an atomic that misses: value, expected value; each two words */
+    uint8_t lost;      /* 160: since the thread looked at what a loop touches it may have let go of it (ranges.c); or it did not have it */
+    uint8_t zero[7];
 };
 #define WEFT_TLS_CLOCK 0
 #define WEFT_TLS_LIMIT 8
@@ -90,7 +92,8 @@ struct weft_tls {
 #define WEFT_TLS_SELF 32
 #define WEFT_TLS_SAVED 40
 #define WEFT_TLS_OPERAND 128
-#define WEFT_TLS_SIZE 160
+#define WEFT_TLS_LOST 160
+#define WEFT_TLS_SIZE 168
 _Static_assert(offsetof(struct weft_tls, clock) == WEFT_TLS_CLOCK, "tls");
 _Static_assert(offsetof(struct weft_tls, limit) == WEFT_TLS_LIMIT, "tls");
 _Static_assert(offsetof(struct weft_tls, me) == WEFT_TLS_ME, "tls");
@@ -101,6 +104,7 @@ _Static_assert(offsetof(struct weft_tls, rt_sp) == WEFT_TLS_RT_SP, "tls");
 _Static_assert(offsetof(struct weft_tls, self) == WEFT_TLS_SELF, "tls");
 _Static_assert(offsetof(struct weft_tls, saved) == WEFT_TLS_SAVED, "tls");
 _Static_assert(offsetof(struct weft_tls, operand) == WEFT_TLS_OPERAND, "tls");
+_Static_assert(offsetof(struct weft_tls, lost) == WEFT_TLS_LOST, "tls");
 _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
 
 /* ---- entries from instrumented code -------------------------------------------------------------------------------
@@ -111,6 +115,7 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  *
  *   __weft_tick_cold    clock has reached limit
  *   __weft_tick_spin    the same, in a loop that only waits for others
+ *   __weft_range        saved[9]: the first line; saved[10]: how many, 0: too many | WEFT_RANGE_WRITE. A loop will touch them.
  *   __weft_miss         saved[9]: address; saved[10]: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
  *                       A read of a line that saved[3] lists as shared by this thread goes on at once.
  *                       When it returns, the access may be done; what it had to lock is released at the thread's next
@@ -127,6 +132,7 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
 #define WEFT_ACC_WRITE 0x01000000u
 #define WEFT_ACC_ATOMIC 0x02000000u
 #define WEFT_ACC_ORDERED 0x08000000u /* an atomic load or store, of one piece anyway: for reports only */
+#define WEFT_RANGE_WRITE 0x80000000u /* __weft_range: with the number of lines */
 #define WEFT_ACC_PARTIAL 0x04000000u /* a write that may leave some bytes as they are, and may read them */
 
 enum weft_atomic {
@@ -497,6 +503,6 @@ enum weft_debug_event {
 /* Every module built with weft carries this ELF note (section .note.weft, owner "weft", type 1). */
 #define WEFT_NOTE_OWNER "weft"
 #define WEFT_NOTE_TYPE 1
-#define WEFT_ABI_VERSION 2
+#define WEFT_ABI_VERSION 3
 
 #endif

@@ -54,6 +54,7 @@ static void help(void) {
            "\n"
            "Compiles and links like clang 19, for `weft record`. Options of its own, used when linking but for one:\n"
            "  -weft-plan=PLAN         which accesses are checked: all, shared (the default), races or sync\n"
+           "  -weft-granularity=WHAT  loop (the default: what a loop touches is looked at before it, where that is known) or access\n"
            "  -weft-no-repeat         loops get no bodies that `weft simplify` can leave out (when compiling)\n"
            "  -weft-stats[=FILE]      count accesses and what became of them; FILE gets it as JSON\n"
            "  -weft-verify            record and replay compare every checked access\n"

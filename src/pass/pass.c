@@ -20,6 +20,7 @@ static void options(struct weft_pass_options *o, LLVMModuleRef m) {
     o->verify = getenv("WEFT_VERIFY") && *getenv("WEFT_VERIFY") == '1';
     o->stats = getenv("WEFT_STATS");
     o->serialize = getenv("WEFT_SERIALIZE");
+    o->granularity = (s = getenv("WEFT_GRANULARITY")) && !strcmp(s, "access") ? WEFT_GRANULARITY_ACCESS : WEFT_GRANULARITY_LOOP;
     o->races = getenv("WEFT_RACES") && *getenv("WEFT_RACES") == '1';
 }
 
@@ -34,8 +35,8 @@ static void report(const struct weft_pass_options *o, const struct weft_facts *f
         return;
     }
     if (json) {
-        fprintf(out, "{\"accesses\": %zu, \"shared\": %zu, \"ordered\": %zu, \"ticks\": %zu, \"takes\": %zu, \"outside\": %zu, \"functions\": %zu, \"repeats\": %zu, \"left_out\": {", c.accesses,
-                shared, s->checks, s->ticks, s->takes, s->outs, s->functions, s->repeats);
+        fprintf(out, "{\"accesses\": %zu, \"shared\": %zu, \"ordered\": %zu, \"ticks\": %zu, \"takes\": %zu, \"outside\": %zu, \"functions\": %zu, \"repeats\": %zu, \"loops\": %zu, \"covered\": %zu, \"left_out\": {", c.accesses,
+                shared, s->checks, s->ticks, s->takes, s->outs, s->functions, s->repeats, s->ranged, s->covered);
         for (int i = 1; i < WEFT_WHY_COUNT; i++)
             fprintf(out, "%s\"%s\": %zu", i == 1 ? "" : ", ", weft__why_name(i), c.by[i]);
         fprintf(out, "}, \"kept\": {");
@@ -51,6 +52,7 @@ static void report(const struct weft_pass_options *o, const struct weft_facts *f
         if (c.by[i]) fprintf(out, "weft:   left out, %s: %zu\n", weft__why_name(i), c.by[i]);
     for (int i = 1; i < WEFT_KEPT_COUNT; i++)
         if (c.kept[i]) fprintf(out, "weft:   kept, %s: %zu\n", weft__kept_name(i), c.kept[i]);
+    if (s->covered) fprintf(out, "weft:   looked at before their loops (%zu): %zu\n", s->ranged, s->covered);
     fprintf(out, "weft: %zu ticks, %zu external calls take memory, %zu calls run outside, %zu loops can be left out\n", s->ticks, s->takes, s->outs, s->repeats);
 }
 

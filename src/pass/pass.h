@@ -15,10 +15,14 @@ struct weft_pass_options {
     const char *stats;  /* NULL: none; "": to stderr; else a file for JSON */
     const char *serialize; /* comma-separated names */
     int races;             /* find races and put them into the program, for `weft races` */
+    enum weft_granularity {
+        WEFT_GRANULARITY_LOOP = 0, /* as coarse as can be */
+        WEFT_GRANULARITY_ACCESS,
+    } granularity;
 };
 
 struct weft_pass_stats {
-    size_t checks, ticks, takes, outs, callbacks, functions, repeats;
+    size_t checks, ticks, takes, outs, callbacks, functions, repeats, ranged, covered;
 };
 
 /* ---- shim.cc */
@@ -29,6 +33,10 @@ int weft__shim_returns_twice(LLVMValueRef call);
 int weft__shim_must_tail(LLVMValueRef call);
 void weft__shim_keep_loop(LLVMValueRef branch);
 void weft__shim_comes_from(LLVMBasicBlockRef b, LLVMBasicBlockRef was, LLVMBasicBlockRef is);
+
+/* ---- bounds.cc: what loops touch */
+void weft__bounds(LLVMValueRef fn, void *ctx, int (*is_checked)(void *, LLVMValueRef), void (*begin)(void *, LLVMValueRef before),
+                  void (*range)(void *, LLVMValueRef before, LLVMValueRef line, LLVMValueRef lines, int write), void (*covered)(void *, LLVMValueRef));
 
 /* ---- loops/repeat.c: when a file is compiled */
 int weft__early_run(LLVMModuleRef m);

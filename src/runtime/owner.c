@@ -774,6 +774,15 @@ static int has(const struct weft_thread *t, uint32_t line, uint16_t entry, int w
     return entry == t->slot || (entry == WEFT_SHARED && !write && reads(t, line));
 }
 
+/* The same of all of these lines. */
+int weft__rec_has(const struct weft_thread *t, uint32_t line, uint32_t lines, int write) {
+    for (uint32_t i = 0; i < lines; i++) {
+        uint32_t l = (line + i) & (WEFT_TABLE_ENTRIES - 1);
+        if (!has(t, l, __atomic_load_n(&TABLE[l], __ATOMIC_RELAXED), write)) return 0;
+    }
+    return 1;
+}
+
 /* Whether another thread had one of the words in t->held last. */
 static int crosses(const struct weft_thread *t, uint32_t k) {
     int crossed = 0;

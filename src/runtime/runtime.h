@@ -278,6 +278,7 @@ void weft__unlock(int *l);
 void weft__rec_tick(struct weft_thread *t);
 void weft__rec_spins(struct weft_thread *t); /* the tick that follows is one of a loop that only waits */
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site);
+int weft__rec_has(const struct weft_thread *t, uint32_t line, uint32_t lines, int write); /* without waiting */
 int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write); /* 1: had to wait */
 void weft__rec_maps_begin(void);
 void weft__rec_maps_end(struct weft_thread *t, int done);

@@ -382,6 +382,7 @@ static void run(struct weft_thread *t, const struct signal_item *it, struct kern
         weft__refuse("a handler of signal %d changes where the program goes on: this cannot be recorded", sig);
     *weft__real.__errno_location() = error;
     weft__tick(t);
+    t->tls->lost = 1; /* the handler may have let go of what the interrupted code had looked at */
 }
 
 /* sigsuspend and the like: nothing was delivered after all; the old mask is back anyway. */

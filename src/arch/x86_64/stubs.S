@@ -65,7 +65,7 @@
         .cfi_remember_state
         movq %r11, %fs:SCRATCH
         movq __weft_tls@GOTTPOFF(%rip), %r11
-        .if \operands
+        .if \operands == 1
         SHARED_READ
         .endif
         cmpq $0, %fs:RT_SP(%r11)
@@ -126,6 +126,7 @@
         COLD __weft_tick_cold, weft__enter_tick
         COLD __weft_tick_spin, weft__enter_spin
         COLD __weft_miss, weft__enter_miss, 1
+        COLD __weft_range, weft__enter_range, 2
         COLD __weft_verify, weft__enter_verify
         COLD __weft_repeat_cold, weft__enter_repeat
         COLD __weft_come_in, weft__enter_come_in

@@ -14,6 +14,7 @@
 #include "rewrite.h"
 #include "weft/abi.h"
 #include <llvm-c/DebugInfo.h>
+#include <stdlib.h>
 #include <string.h>
 
 LLVMValueRef weft__rw_i64c(struct weft_rw *r, uint64_t v) { return LLVMConstInt(r->i64, v, 0); }
@@ -314,5 +315,6 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
 }
 
 void weft__rw_fini(struct weft_rw *r) {
+    free(r->covered);
     LLVMDisposeBuilder(r->b);
 }

@@ -69,7 +69,9 @@ static void access_inst(struct weft_rw *r, LLVMValueRef i, int checked) {
     if ((LLVMIsALoadInst(i) || LLVMIsAStoreInst(i)) && LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic && n < 16) flags |= WEFT_ACC_ORDERED;
     if (!flags && n == 16 && LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic)
         flags = WEFT_ACC_ATOMIC | WEFT_AT_LOAD << WEFT_ACC_OP_SHIFT; /* smaller ones are of one piece anyway */
-    if (checked && n && !LLVMGetPointerAddressSpace(LLVMTypeOf(p))) /* fs:, gs: relative: thread-local by nature */
+    if (checked && weft__rw_covered(r, i))
+        weft__rw_check_lost(r, i, p, n, al, flags);
+    else if (checked && n && !LLVMGetPointerAddressSpace(LLVMTypeOf(p))) /* fs:, gs: relative: thread-local by nature */
         weft__rw_check_any(r, i, p, n, al, flags);
     r->atomic = NULL;
     if (!n || LLVMGetPointerAddressSpace(LLVMTypeOf(p))) return;
@@ -287,6 +289,7 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
             else if (o == LLVMRet || o == LLVMResume)
                 push(&rets, i);
         }
+    weft__rw_ranges(r, fn);
     int taken = weft__facts_address_taken(r->f, fn) && strcmp(weft__rw_name_of(fn), "main");
     if (taken && !LLVMGetSection(fn)) LLVMSetSection(fn, WEFT_TAKEN_SECTION);
     cycle_heads(fn, &heads);

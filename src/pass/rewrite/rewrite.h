@@ -20,6 +20,8 @@ struct weft_rw {
     LLVMValueRef tick_cold, tick_spin, come_in, go_out, miss, verify, barrier;
     int unwinds; /* the function has a serialized invoke */
     LLVMValueRef atomic; /* the access that is being checked; NULL: it is none */
+    LLVMValueRef *covered; /* accesses of the function that lie in ranges, sorted */
+    size_t ncovered, covered_room;
 };
 
 /* ---- emit.c: checks, ticks and takes as code ------------------------------------------------------------------- */
@@ -70,6 +72,12 @@ void weft__rw_group_end(struct weft_rw *r);   /* before an access that stays whe
 
 void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i); /* call, invoke or callbr */
 int weft__rw_interposed(const char *name); /* whether the runtime defines the function itself */
+
+/* ---- ranges.c: loops whose memory is looked at before ----------------------------------------------------------- */
+
+void weft__rw_ranges(struct weft_rw *r, LLVMValueRef fn);
+int weft__rw_covered(const struct weft_rw *r, LLVMValueRef access);
+void weft__rw_check_lost(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags);
 
 /* ---- asm.c: what an inline assembly statement touches ---------------------------------------------------------- */
 

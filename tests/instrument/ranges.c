@@ -1,0 +1,61 @@
+// Proves: what a loop touches is looked at before it, where its bounds are known; inside, a covered access has one comparison, and behind it an
+// ordinary check. Loops with calls, unknown ends and long steps keep a check at every access, as all do with -weft-granularity=access.
+// RUN: %clang -O1 -fno-vectorize -fno-unroll-loops -S -emit-llvm %s -o %t.in.ll
+// RUN: %weft-opt %t.in.ll -o %t.ll
+// RUN: FileCheck %s < %t.ll
+// RUN: WEFT_GRANULARITY=access %weft-opt %t.in.ll -o %t.access.ll
+// RUN: FileCheck --check-prefix=ACCESS %s < %t.access.ll
+// ACCESS-NOT: __weft_range
+// ACCESS: define {{.*}}@late
+extern void other(void);
+struct big {
+    long a[100];
+};
+
+// Two ranges, one of them of three accesses.
+// CHECK-LABEL: define {{.*}}@walk(
+// CHECK: store volatile i8 0
+// CHECK-COUNT-2: __weft_range
+// CHECK-COUNT-4: cmpb $$0
+// CHECK-NOT: __weft_range
+void walk(long *restrict to, const long *restrict from, int n) {
+    for (int i = 1; i < n - 1; i++) to[i] = from[i - 1] + from[i] + from[i + 1];
+}
+// CHECK-LABEL: define {{.*}}@calls(
+// CHECK-NOT: __weft_range
+void calls(long *p, int n) {
+    for (int i = 0; i < n; i++) {
+        p[i]++;
+        other();
+    }
+}
+// CHECK-LABEL: define {{.*}}@chain(
+// CHECK-NOT: __weft_range
+long chain(long **p) {
+    long s = 0;
+    for (; p; p = (long **)*p) s += (long)p[1];
+    return s;
+}
+// CHECK-LABEL: define {{.*}}@far(
+// CHECK-NOT: __weft_range
+long far(const struct big *p, int n) {
+    long s = 0;
+    for (int i = 0; i < n; i++) s += p[i].a[0];
+    return s;
+}
+// CHECK-LABEL: define {{.*}}@few(
+// CHECK-NOT: __weft_range
+long few(const long *p) {
+    long s = 0;
+    for (int i = 0; i < 6; i++) s = s * 3 + p[i];
+    return s;
+}
+// Backwards, and it may end before.
+// CHECK-LABEL: define {{.*}}@late(
+// CHECK-COUNT-1: __weft_range
+// CHECK-NOT: __weft_range
+int late(const char *p, int n, char c) {
+    while (n-- > 0)
+        if (p[n] == c) return n;
+    return -1;
+}
