@@ -269,8 +269,8 @@ struct weft_control {
     uint64_t console_seq;  /* record: writes to the recorded stdout and stderr, by all processes; and */
     uint64_t console_last; /* the last of them that was logged. Of the first process */
     uint64_t console_done[WEFT_CONSOLE_RING]; /* replay: by number: the last one that was done. Of the first process */
-    uint32_t console_wake; /* replay: futex word: it was changed */
-    uint32_t zero;
+    uint32_t console_wake; /* replay: futex word: it, or console_free, was changed */
+    uint32_t console_free; /* replay: a process could not go on: nobody waits for writes any more. Of the first process */
     uint32_t debug;        /* replay: enum weft_debug_state */
     uint32_t file;         /* replay: descriptor of the launcher that is this file */
     uint64_t given_off;    /* record: struct weft_given; 0: an ordinary recording */

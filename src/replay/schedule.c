@@ -461,6 +461,7 @@ void weft__schedule_reset(struct weft_schedule *s) {
     c->vdso = c->map_next = c->chunks = c->pid = 0;
     c->debug = WEFT_DEBUG_NONE;
     memset(c->console_done, 0, sizeof c->console_done);
+    c->console_free = 0;
     memset(c->message, 0, sizeof c->message);
     if (c->mode == WEFT_REPLAY) {
         struct weft_sched *head = (struct weft_sched *)(s->map + c->sched_off);

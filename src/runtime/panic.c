@@ -63,6 +63,7 @@ __attribute__((noreturn)) static void end(int outcome, const char *f, va_list ap
     if (weft__control) {
         vformat(weft__control->message, sizeof weft__control->message, f, ap);
         __atomic_store_n(&weft__control->outcome, outcome, __ATOMIC_RELEASE);
+        if (weft__mode == WEFT_REPLAY) weft__console_free();
         __weft_debug_hook(WEFT_DEBUG_FAILED, 0, 0, 0);
     } else {
         size_t n = vformat(local, sizeof local - 1, f, ap);

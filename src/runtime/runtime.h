@@ -597,6 +597,7 @@ void weft__heap_fork(int before); /* natively, before and after, in parent and c
 void weft__signal_forked(struct weft_thread *t);
 void weft__sys_forked(void);
 void weft__console_begin(struct weft_thread *t);
+void weft__console_free(void);
 void weft__streams_forked(void);
 void weft__take_forked(void);
 void weft__gate_forked(struct weft_thread *t);

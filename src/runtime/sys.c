@@ -456,20 +456,27 @@ static void console_write(int fd, const unsigned char *p, size_t n) {
 }
 
 /* Several processes may write to the recorded stdout. What one of them has written and logged comes first in replay too;
- * of two writes at the same time, any. */
+ * of two writes at the same time, any. A process that could not go on will not write: then nobody waits. */
 static void console_after(uint64_t n) {
     uint64_t *done = &weft__root->console_done[n % WEFT_CONSOLE_RING];
     for (;;) {
         uint32_t wake = __atomic_load_n(&weft__root->console_wake, __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(done, __ATOMIC_SEQ_CST) >= n) return;
+        if (__atomic_load_n(done, __ATOMIC_SEQ_CST) >= n || __atomic_load_n(&weft__root->console_free, __ATOMIC_SEQ_CST)) return;
         weft__raw(SYS_futex, &weft__root->console_wake, FUTEX_WAIT, wake, 0);
     }
+}
+static void console_wake(void) {
+    __atomic_fetch_add(&weft__root->console_wake, 1, __ATOMIC_SEQ_CST);
+    weft__raw(SYS_futex, &weft__root->console_wake, FUTEX_WAKE, 1 << 30);
 }
 static void console_was(uint64_t n) {
     uint64_t *done = &weft__root->console_done[n % WEFT_CONSOLE_RING], had = __atomic_load_n(done, __ATOMIC_SEQ_CST);
     while (had < n && !__atomic_compare_exchange_n(done, &had, n, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {}
-    __atomic_fetch_add(&weft__root->console_wake, 1, __ATOMIC_SEQ_CST);
-    weft__raw(SYS_futex, &weft__root->console_wake, FUTEX_WAKE, 1 << 30);
+    console_wake();
+}
+void weft__console_free(void) {
+    __atomic_store_n(&weft__root->console_free, 1, __ATOMIC_SEQ_CST);
+    console_wake();
 }
 static void console_logged(uint64_t n) {
     uint64_t *last = &weft__root->console_last, had = __atomic_load_n(last, __ATOMIC_SEQ_CST);

@@ -216,6 +216,8 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         }
     }
     if (!attr) weft__real.pthread_attr_destroy(&a);
+    if (r && weft__mode != WEFT_RECORD)
+        weft__diverged("thread %u at tick %lu: no thread can be made here (error %d)", t->slot, t->tls->clock, r);
     if (r) {
         weft__lock(&slots_lock);
         slot_free(c);
