@@ -242,6 +242,7 @@ extern WEFT_HIDDEN uint64_t weft__program_at; /* where the executable begins */
 /* Notes of a module: its build id (32 bytes), and the version of weft's interface that it was built for; 0: none. */
 uint32_t weft__notes(const char *at, const char *end, uint64_t align, uint8_t *id);
 int weft__in_weft_code(uint64_t ip); /* ip lies in a module built with weft */
+int weft__in_cxx_code(uint64_t ip); /* in the C++ library */
 int weft__constant(const void *p);   /* p lies in such a module's read-only memory, for which nobody needs to wait */
 void weft__constant_lost(uint64_t lo, uint64_t n);
 static inline struct weft_thread *weft__self(void) {
@@ -545,6 +546,7 @@ extern WEFT_HIDDEN int weft__filtered; /* there is no such thing here: filter.c 
 void weft__sud_open(void);           /* once: handler */
 void weft__sud_thread(struct weft_thread *t); /* per thread */
 long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uint64_t ip);
+int weft__sys_traceless(struct weft_thread *t, long nr, const long a[6], uint64_t ip, long *r);
 
 /* ---- place.c: where mappings go; under the vm lock */
 void weft__place_open(void);

@@ -121,6 +121,38 @@ int weft__in_weft_code(uint64_t ip) {
     return 0;
 }
 
+static int same(const char *a, const char *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i]) return 0;
+    return 1;
+}
+
+static size_t length(const char *s) {
+    size_t n = 0;
+    while (s[n]) n++;
+    return n;
+}
+
+/* The C++ library waits for words of the program's: std::future does. */
+static struct {
+    uint64_t lo, hi;
+} cxx_code[2];
+int weft__in_cxx_code(uint64_t ip) {
+    for (int i = 0; i < 2; i++)
+        if (ip >= cxx_code[i].lo && ip < cxx_code[i].hi) return 1;
+    return 0;
+}
+static void cxx_library(const char *path, uint64_t lo, uint64_t hi) {
+    static const char *const names[2] = {"libstdc++.so", "libc++.so"};
+    const char *name = path;
+    for (; *path; path++)
+        if (*path == '/') name = path + 1;
+    for (int i = 0; i < 2; i++) {
+        size_t n = length(names[i]);
+        if (length(name) >= n && same(name, names[i], n)) cxx_code[i].lo = lo, cxx_code[i].hi = hi;
+    }
+}
+
 /* What the modules built with weft have in memory that cannot be written to. */
 static struct {
     uint64_t lo, hi;
@@ -141,18 +173,6 @@ void weft__constant_lost(uint64_t lo, uint64_t n) {
 void weft__own_text(uint64_t *lo, uint64_t *hi) {
     *lo = own_lo;
     *hi = own_hi;
-}
-
-static int same(const char *a, const char *b, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (a[i] != b[i]) return 0;
-    return 1;
-}
-
-static size_t length(const char *s) {
-    size_t n = 0;
-    while (s[n]) n++;
-    return n;
 }
 
 uint32_t weft__notes(const char *at, const char *end, uint64_t align, uint8_t *id) {
@@ -219,6 +239,7 @@ static int module(struct dl_phdr_info *i, size_t size, void *arg) {
     r.m.base = lo;
     r.m.size = hi - lo;
     int weft = notes(i, r.m.build_id);
+    cxx_library(i->dlpi_name, xlo, xhi);
     if (weft && weft_codes < MODULES_MAX) {
         weft_code[weft_codes].lo = xlo;
         weft_code[weft_codes].hi = xhi;

@@ -1228,9 +1228,19 @@ static long close_others(struct weft_thread *t, long nr, const long a[6]) {
     return weft__input(t, (int)nr, r, NULL, 0);
 }
 
-/* Calls that leave no trace and no tick, because foreign code makes them in numbers that depend on timing. */
-static int traceless(long nr, int foreign, uint64_t ip) {
-    return foreign && !weft__in_weft_code(ip) && (nr == SYS_futex || nr == SYS_sched_yield || nr == SYS_membarrier);
+/* Calls that leave no trace and no tick, because foreign code makes them in numbers that depend on timing: by an instruction of its own,
+ * or through syscall() and the like. Not so the C++ library, whose calls are the program's. 1: it was one, and *r is its result. */
+int weft__sys_traceless(struct weft_thread *t, long nr, const long a[6], uint64_t ip, long *r) {
+    if ((nr != SYS_futex && nr != SYS_sched_yield && nr != SYS_membarrier) || weft__in_weft_code(ip) || weft__in_cxx_code(ip)) return 0;
+    if (nr == SYS_futex)
+        *r = do_futex(t, a, 1);
+    else {
+        int waits = weft__given && nr == SYS_sched_yield; /* for another thread, which has to get its turn */
+        if (waits) weft__turns_away(t, 1);
+        *r = raw(nr, a);
+        if (waits) weft__turns_away(t, 0);
+    }
+    return 1;
 }
 
 /* Steered: a call on what the program itself writes (own.c). The same ticks, and the same bytes for the log, as in any recording. */
@@ -1377,13 +1387,11 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
 
 /* From the SIGSYS handler. */
 long weft__sys_trapped(struct weft_thread *t, long nr, const long a[6], uint64_t ip) {
-    if (traceless(nr, 1, ip)) {
-        if (nr == SYS_futex) return do_futex(t, a, 1);
-        return raw(nr, a);
-    }
     int was;
+    long r;
+    if (weft__sys_traceless(t, nr, a, ip, &r)) return r;
     weft__enter(&was);
-    long r = weft__sys(t, nr, a, !weft__in_weft_code(ip), ip);
+    r = weft__sys(t, nr, a, !weft__in_weft_code(ip), ip);
     weft__leave(t, was);
     return r;
 }

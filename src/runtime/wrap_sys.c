@@ -155,13 +155,20 @@ WEFT_WRAP(shmat, weft__w_shmat);
 /* syscall(): whatever the program asks for, with the number first. So the last of six arguments is on the program's stack,
  * which the body is not on: the entry (stubs.S) puts it into tls.saved[8]. */
 WEFT_HIDDEN long weft__w_syscall(long nr, long a, long b, long c, long d, long e) {
-    return call(nr, a, b, c, d, e, (long)__weft_tls.saved[8]);
+    long v[6] = {a, b, c, d, e, (long)__weft_tls.saved[8]}, r;
+    struct weft_thread *t = weft__active();
+    if (t && weft__sys_traceless(t, nr, v, weft__caller(), &r)) return result(r);
+    return call(nr, a, b, c, d, e, v[5]);
 }
 
 /* Yielding is no input, but a tick: the thread is outside meanwhile. */
 WEFT_HIDDEN int weft__w_sched_yield(void) {
+    static const long none[6];
     int was;
-    struct weft_thread *t = weft__enter(&was);
+    long r;
+    struct weft_thread *t = weft__active();
+    if (t && weft__sys_traceless(t, SYS_sched_yield, none, weft__caller(), &r)) return 0;
+    t = weft__enter(&was);
     if (t && unlikely(weft__given))
         weft__turns_yield(t);
     else {
