@@ -64,6 +64,7 @@ const char *weft__basename(const char *path);
 /* Code that weft does not order and people may not expect: not built with weft, and none of the C and C++ libraries
  * whose functions the runtime knows. */
 bool weft__is_foreign(const struct weft_module *m);
+void weft__foreign_text(struct weft_strbuf *b, const struct weft_trace *t, const char *lead); /* their names, if there are any */
 
 /* ---- run.c: one recording ---- */
 /* --chaos: weft chooses who runs. Each run of a loop has another seed, which follows from the first. */

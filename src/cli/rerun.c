@@ -17,6 +17,8 @@ static char *complaint(struct weft_trace *t, const struct weft_control *c) {
     message[sizeof message - 1] = 0;
     char *text = weft__message_lines(t, message);
     weft__strbuf_printf(&b, "%s: %s", t->dir, text);
+    if (c->outcome == WEFT_OUT_DIVERGED)
+        weft__foreign_text(&b, t, "; races in code that was not built with weft are not recorded, and here such code is in ");
     free(text);
     return b.s;
 }

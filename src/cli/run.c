@@ -159,7 +159,6 @@ static void summary(struct weft_run *r, const char *name, const struct weft_trac
                     const struct weft_parts *parts) {
     char a[WEFT_NUMBUF], b[WEFT_NUMBUF], c[WEFT_NUMBUF], d[WEFT_NUMBUF];
     struct weft_strbuf line = {0};
-    size_t foreign = 0;
     weft__strbuf_printf(&line, "recorded %s: %s thread%s, %s edge%s, %s input%s, %s", name, weft__commas(a, n->threads),
                         n->threads == 1 ? "" : "s", weft__commas(b, n->edges), n->edges == 1 ? "" : "s",
                         weft__commas(c, n->inputs), n->inputs == 1 ? "" : "s",
@@ -168,10 +167,7 @@ static void summary(struct weft_run *r, const char *name, const struct weft_trac
         weft__strbuf_printf(&line, "; %s process%s forked", weft__commas(a, parts->forked), parts->forked == 1 ? " was" : "es were");
     if (parts->executed)
         weft__strbuf_printf(&line, "; %s program%s executed", weft__commas(a, parts->executed), parts->executed == 1 ? " was" : "s were");
-    for (size_t i = 0; i < t->nmodules; i++)
-        if (weft__is_foreign(&t->modules[i]))
-            weft__strbuf_printf(&line, "%s%s",
-                                foreign++ ? ", " : "; not built with weft: ", weft__basename(t->modules[i].path));
+    weft__foreign_text(&line, t, "; not built with weft: ");
     say(r, "%s", line.s);
     weft__strbuf_fini(&line);
 }

@@ -286,3 +286,10 @@ bool weft__is_foreign(const struct weft_module *m) {
         if (strncmp(name, known[i], strlen(known[i])) == 0) return false;
     return true;
 }
+
+void weft__foreign_text(struct weft_strbuf *b, const struct weft_trace *t, const char *lead) {
+    size_t n = 0;
+    for (size_t i = 0; i < t->nmodules; i++)
+        if (weft__is_foreign(&t->modules[i]))
+            weft__strbuf_printf(b, "%s%s", n++ ? ", " : lead, weft__basename(t->modules[i].path));
+}
