@@ -241,6 +241,10 @@ static unsigned hidden_state(const char *name) {
     return 0;
 }
 
+/* A regular expression has a lock and memory of libc's behind it, which grows with what is matched: ordered per expression, the first
+ * argument. */
+#define MATCHING "regexec,regfree"
+
 /* Members and operators of C++ streams, which have state of their own (width, flags): ordered per stream, the first
  * argument. */
 static int cxx_stream(const char *name) {
@@ -508,8 +512,8 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
     unsigned group = external ? hidden_state(name) : 0;
     int serialize = external && !must_tail && (group || listed(r->o->serialize, name));
     LLVMValueRef object = group ? LLVMConstIntToPtr(weft__rw_i64c(r, group), r->ptr) : callee;
-    if (external && !must_tail && cxx_stream(name) && LLVMGetNumArgOperands(i) &&
-        weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED) {
+    if (external && !must_tail && LLVMGetNumArgOperands(i) &&
+        (listed(MATCHING, name) || (cxx_stream(name) && weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED))) {
         serialize = 1;
         object = LLVMGetOperand(i, 0);
     }
