@@ -4,7 +4,7 @@
 #   make demo            set up, build, record a racy program until it fails, replay that run
 #   make test            set up, build, run every test; make test T=e2e/foo runs one
 #   make install         honours prefix (default /usr/local) and DESTDIR
-#   make bench | soak | real | real-bugs | badluck | bugs | inject | simplify | races | test-races | fuzz | test-report | clean
+#   make bench | bench-kernels | soak | real | real-bugs | badluck | bugs | inject | simplify | races | test-races | fuzz | test-report | clean
 BUILD ?= build
 prefix ?= /usr/local
 T ?=
@@ -29,6 +29,8 @@ test:
 
 bench: all
 	@BUILD=$(BUILD) bench/run.sh
+bench-kernels: all
+	@BUILD=$(BUILD) bench/run.sh --only kernels
 soak: all
 	@BUILD=$(BUILD) tests/soak.sh
 real: all
@@ -62,4 +64,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup demo test bench soak real real-bugs badluck bugs inject simplify races test-races fuzz test-report install clean
+.PHONY: all setup demo test bench bench-kernels soak real real-bugs badluck bugs inject simplify races test-races fuzz test-report install clean

@@ -8,7 +8,8 @@ tests/real/run.py. A time is that of the whole command, `weft record` and `weft 
 wall time times the cores that the threads can use, over the accesses to shared memory that the program says it made.
 Part `calls` shows what recording adds to a system call. Part `parallel` shows CPU seconds per second, and how often reads see what the other thread has just written.
 
-The result goes to bench/results.md (with --out elsewhere)."""
+The result goes to bench/results.md (with --out elsewhere). Part `kernels` (bench/kernels, with each plan; Chimera's table 2 and figure 8) takes long:
+it runs only with --only kernels, and its result goes to bench/kernels.md."""
 import argparse
 import datetime
 import json
@@ -42,6 +43,8 @@ REAL_ARGS = {
     "xz": ["-T4", "-k", "-c", "-2", "--block-size=4MiB"],
     "zstd": ["-T4", "-q", "-k", "-c", "-12"],
 }
+# bench/kernels
+KERNELS = "radix fft ocean water lu barnes scan load serve".split()
 
 
 def say(text):
@@ -92,9 +95,10 @@ def info(trace):
 
 
 def in_turn(native, weft, rounds, label):
-    """Medians of native, record, replay, and the last trace's numbers."""
+    """Medians of native, record, replay, in seconds and in CPU seconds, and the last trace's numbers."""
     trace = os.path.join(WORK, "trace")
     times = {"native": [], "record": [], "replay": []}
+    cpu = {"native cpu": [], "record cpu": [], "replay cpu": []}
     for i in range(rounds):
         shutil.rmtree(trace, ignore_errors=True)
         n = timed(native)
@@ -104,10 +108,11 @@ def in_turn(native, weft, rounds, label):
             raise RuntimeError("replay's output differs: weft replay " + trace)
         for kind, run in zip(times, (n, r, p)):
             times[kind].append(run[0])
+            cpu[kind + " cpu"].append(run[1])
         say("  %s: round %d: native %.2f record %.2f replay %.2f s" % (label, i + 1, n[0], r[0], p[0]))
     numbers = info(trace)
     shutil.rmtree(trace, ignore_errors=True)
-    return {kind: statistics.median(t) for kind, t in times.items()}, numbers, r[2]
+    return {kind: statistics.median(t) for kind, t in {**times, **cpu}.items()}, numbers, r[2]
 
 
 def against(value, target):
@@ -291,12 +296,97 @@ def calls(options, lines):
     shutil.rmtree(trace, ignore_errors=True)
 
 
+def build_kernel(name, plans):
+    """Gives the native program, and for each plan the program and what -weft-stats says of it."""
+    source, out = os.path.join(BENCH, "kernels", name + ".c"), os.path.join(WORK, name)
+    flags = ["-O2", "-g", "-pthread", source, "-lm", "-o"]
+    subprocess.run([shutil.which("clang-19") or "clang", *flags, out + ".native"], check=True)
+    built = {}
+    for plan in plans:
+        stats = "%s.%s.json" % (out, plan)
+        subprocess.run(["weft-cc", "-weft-plan=" + plan, "-weft-stats=" + stats, *flags, out + "." + plan], check=True)
+        with open(stats, encoding="utf-8") as f:
+            built[plan] = (out + "." + plan, json.load(f))
+    return out + ".native", built
+
+
+def kernels(options, lines):
+    """bench/kernels with each plan: Chimera's table 2, and figure 8, its ratios by the number of threads."""
+    names = options.kernels.split(",") if options.kernels else KERNELS
+    plans = options.plans.split(",")
+    built = {name: build_kernel(name, plans) for name in names}
+
+    def measured(name, plan, threads):
+        native, weft = built[name][0], built[name][1][plan][0]
+        tail = ["-t", str(threads)] + (["-n", str(options.size)] if options.size else [])
+        try:
+            label = "%s, %s, %d threads" % (name, plan, threads)
+            return in_turn([native, *tail], [weft, *tail], options.rounds, label)
+        except (RuntimeError, subprocess.CalledProcessError, OSError) as e:
+            say("  FAILED %s, plan %s, %d threads: %s" % (name, plan, threads, e))
+            options.failed.append("%s (%s, %d threads)" % (name, plan, threads))
+            return None
+
+    four = {(name, plan): measured(name, plan, 4) for name in names for plan in plans}
+    lines += [
+        "## 4 threads",
+        "",
+        "Seconds are wall time, ratios are of CPU seconds of the whole command. Every replay was identical.",
+        "",
+        "| kernel | plan | native s | record s | replay s | record/native | replay/record | edges | inputs | log bytes | checks in the code |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for (name, plan), run in four.items():
+        if not run:
+            lines.append("| %s | %s | failed | | | | | | | | |" % (name, plan))
+            continue
+        t, numbers, _ = run
+        stats = built[name][1][plan][1]
+        lines.append(
+            "| %s | %s | %.2f | %.2f | %.2f | %.2f | %.2f | %d | %d | %d | %d of %d |"
+            % (
+                name,
+                plan,
+                t["native"],
+                t["record"],
+                t["replay"],
+                t["record cpu"] / t["native cpu"],
+                t["replay cpu"] / t["record cpu"],
+                numbers["edges"],
+                numbers["inputs"],
+                numbers["bytes"],
+                stats["ordered"],
+                stats["accesses"],
+            )
+        )
+    if options.threads:
+        counts = sorted({4, *(int(n) for n in options.threads.split(","))})
+        lines += [
+            "",
+            "## By the number of threads",
+            "",
+            "CPU seconds of record/native. There are %d cores: more threads than that take turns." % CORES,
+            "",
+            "| kernel | plan | %s |" % " | ".join("%d threads" % n for n in counts),
+            "| --- | --- |%s" % (" ---: |" * len(counts)),
+        ]
+        for name, plan in four:
+            runs = [four[name, plan] if n == 4 else measured(name, plan, n) for n in counts]
+            cells = ["%.2f" % (r[0]["record cpu"] / r[0]["native cpu"]) if r else "failed" for r in runs]
+            lines.append("| %s | %s | %s |" % (name, plan, " | ".join(cells)))
+    lines.append("")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9, help="of native, record, replay (9)")
     parser.add_argument("--seconds", type=float, default=1.1, help="that a native run takes at least (1.1)")
-    parser.add_argument("--only", choices=("micro", "calls", "real", "parallel"), help="one part; prints, and writes no file")
+    parser.add_argument("--only", choices=("micro", "calls", "real", "parallel", "kernels"), help="one part; prints, and writes no file but kernels.md")
     parser.add_argument("--out", help="file to write (bench/results.md)")
+    parser.add_argument("--kernels", help="of part kernels only these, with commas between")
+    parser.add_argument("--plans", default="shared,races", help="of part kernels (shared,races; all is the naive one)")
+    parser.add_argument("--threads", default="2,8", help="of part kernels, beside 4 (2,8)")
+    parser.add_argument("--size", type=int, help="of part kernels: -n for each (their own)")
     options = parser.parse_args()
     options.failed = []
     os.environ["PATH"] = os.path.join(BUILD, "bin") + os.pathsep + os.environ["PATH"]
@@ -304,19 +394,20 @@ def main():
         sys.exit("bench: no weft-cc in %s: run make first" % os.path.join(BUILD, "bin"))
     os.makedirs(WORK, exist_ok=True)
     lines = [
-        "# Benchmarks",
+        "# Kernels" if options.only == "kernels" else "# Benchmarks",
         "",
-        "Written by `make bench` on %s, %d cores: medians of %d rounds of native, record, replay in turn."
-        % (datetime.date.today().isoformat(), CORES, options.rounds),
+        "Written by `make bench%s` on %s, %d cores: medians of %d rounds of native, record, replay in turn."
+        % ("-kernels" if options.only == "kernels" else "", datetime.date.today().isoformat(), CORES, options.rounds),
         "",
     ]
-    for name, part in (("micro", micro), ("calls", calls), ("real", real), ("parallel", parallel)):
-        if options.only in (None, name):
+    for name, part in (("micro", micro), ("calls", calls), ("real", real), ("parallel", parallel), ("kernels", kernels)):
+        if options.only == name or (options.only is None and name != "kernels"):
             say("bench: %s" % name)
             part(options, lines)
     text = "\n".join(lines)
     print("\n" + text)
-    out = options.out or (None if options.only else os.path.join(BENCH, "results.md"))
+    files = {None: "results.md", "kernels": "kernels.md"}
+    out = options.out or (os.path.join(BENCH, files[options.only]) if options.only in files else None)
     if out:
         with open(out, "w", encoding="utf-8") as f:
             f.write(text)
