@@ -128,7 +128,7 @@ enum weft_effect_kind {
     WEFT_EFF_COPY = 'd',  /* dN:M      what is written at argument N may contain pointers read at argument M */
     WEFT_EFF_KEEP = 'e',  /* eN        argument N is kept: anybody may use it later */
     WEFT_EFF_TOUCH =
-        'x', /* xN        reads and writes all that can be reached from argument N, and calls what it finds */
+        'x', /* xN        reads and writes all that can be reached from argument N; weft__external_calls_found */
     WEFT_EFF_ALONE = 'i',  /* iN        like x, but no pointer passes between it and other arguments */
     WEFT_EFF_REACH = 'R',  /* RN        reads all that can be reached from argument N */
     WEFT_EFF_INTO = 'p',   /* pN        returns a pointer into what argument N points to */
@@ -200,6 +200,9 @@ int weft__externals_load(const char *path, char *err, size_t err_size);
 
 /* Whether an entry has an effect of this kind. */
 int weft__external_has(const struct weft_external *ext, enum weft_effect_kind kind);
+/* Does a function that touches all that it reaches (x) also call functions that it finds there? One that the runtime
+ * interposes is known to call none, if it is not marked Y: getopt, readv, getline. */
+int weft__external_calls_found(const struct weft_external *ext);
 
 /* Every entry of the built-in table parses; else -1 and a message. For tests and for the pass at start. */
 int weft__externals_check(char *err, size_t err_size);

@@ -146,7 +146,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
         weft__points_load(p, touched, 0, limit, touched);
         weft__points_store(p, touched, 0, limit, touched);
         if (limit == WEFT_WHOLE) weft__points_add(p, touched, some_memory(p, inst, ext, direct));
-        if (ext->class != WEFT_EXT_PURE) add_callback(p, touched, call, WEFT_EFF_TOUCH, touched);
+        if (weft__external_calls_found(ext)) add_callback(p, touched, call, WEFT_EFF_TOUCH, touched);
         if (input) weft__points_copy(p, p->io, touched);
         if (output) weft__points_copy(p, touched, p->io);
     }

@@ -285,6 +285,11 @@ int weft__external_ordered(const char *name) {
     return 0;
 }
 
+int weft__external_calls_found(const struct weft_external *ext) {
+    if (ext->class == WEFT_EXT_PURE) return 0;
+    return ext->class != WEFT_EXT_WRAP || weft__external_has(ext, WEFT_EFF_RUNS);
+}
+
 int weft__external_has(const struct weft_external *ext, enum weft_effect_kind kind) {
     for (unsigned i = 0; i < ext->count; i++)
         if (ext->effect[i].kind == kind) return 1;

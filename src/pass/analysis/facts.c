@@ -128,7 +128,7 @@ static void coarse_call(struct weft_facts *f, struct weft_call *c) {
     c->out = ext->class == WEFT_EXT_OUT;
     c->starts = weft__external_has(ext, WEFT_EFF_STARTS) || weft__external_has(ext, WEFT_EFF_THREAD);
     if (weft__external_has(ext, WEFT_EFF_CALL) || weft__external_has(ext, WEFT_EFF_EXIT) ||
-        (weft__external_has(ext, WEFT_EFF_TOUCH) && ext->class != WEFT_EXT_PURE))
+        (weft__external_has(ext, WEFT_EFF_TOUCH) && weft__external_calls_found(ext)))
         add_target(f, c, f->node_unknown);
 }
 
