@@ -6,6 +6,10 @@
  * tick. If that is not there, it gets the next one of the operation that it has not had: first of those that are still to come,
  * then of those that it has passed by. What was used is used up. Calls whose result does not change give it again.
  *
+ * A system call that the thread has none for is lent one of another thread's: what libc does once (it reads the time zone, say) is done
+ * by whoever comes there first, and that may be another one than in the trace. And what was asked about a path is answered again in
+ * the same way (libc looks at the time zone's file whenever it needs it).
+ *
  * Whatever is given is logged, so that the run can be replayed. What the trace does not have ends the run (weft__missing). */
 #define _GNU_SOURCE
 #include "runtime.h"
@@ -17,13 +21,14 @@
 struct weft_given *weft__trace;
 static uint32_t own, top; /* slots from `own` on are not the trace's, from `top` on were not used yet */
 
-static struct weft_sched_item *items(const struct weft_thread *t, uint64_t *n) {
+static struct weft_sched_item *items_of(uint32_t number, uint64_t *n) {
     *n = 0;
-    if (t->number == WEFT_NO_NUMBER) return NULL;
-    const struct weft_given_thread *g = weft__given_thread(t->number);
+    if (number == WEFT_NO_NUMBER) return NULL;
+    const struct weft_given_thread *g = weft__given_thread(number);
     *n = g->items;
     return (struct weft_sched_item *)(weft__file + g->items_off);
 }
+static struct weft_sched_item *items(const struct weft_thread *t, uint64_t *n) { return items_of(t->number, n); }
 
 void weft__given_open(void) {
     weft__trace = (struct weft_given *)(weft__file + weft__control->given_off);
@@ -73,10 +78,36 @@ struct weft_sched_item *weft__given_find(struct weft_thread *t, int item, int64_
     return later ? later : before ? before : constant(op) ? used : NULL;
 }
 
-void weft__given_use(struct weft_thread *t, struct weft_sched_item *i) {
+static void use(struct weft_thread *t, uint32_t of, struct weft_sched_item *i) {
     uint64_t n;
     i->kind = 0;
-    t->last_given = (uint32_t)(i - items(t, &n)) + 1;
+    t->given_of = of;
+    t->last_given = (uint32_t)(i - items_of(of, &n)) + 1;
+}
+void weft__given_use(struct weft_thread *t, struct weft_sched_item *i) { use(t, t->number, i); }
+
+static struct weft_sched_item *unused(uint32_t number, uint64_t from, int64_t op) {
+    uint64_t n;
+    struct weft_sched_item *i = items_of(number, &n);
+    for (uint64_t k = from; k < n; k++)
+        if (i[k].kind && i[k].item == WEFT_ITEM_INPUT && i[k].a == op) return &i[k];
+    return NULL;
+}
+
+/* Who has lent something goes on with it. */
+static struct weft_sched_item *lent_on(const struct weft_thread *t, int64_t op, uint32_t *of) {
+    if (!t->last_given || t->given_of == t->number) return NULL;
+    *of = t->given_of;
+    return unused(*of, t->last_given, op);
+}
+
+/* Who is removed, or else who may miss it. */
+static struct weft_sched_item *lent(const struct weft_thread *t, int64_t op, uint32_t *of) {
+    struct weft_sched_item *i;
+    for (int removed = 1; removed >= 0; removed--)
+        for (*of = 0; *of < weft__trace->threads; ++*of)
+            if (*of != t->number && (weft__given_thread(*of)->removed != 0) == removed && (i = unused(*of, 0, op))) return i;
+    return NULL;
 }
 
 static int can_wait(int64_t op) {
@@ -95,13 +126,41 @@ static int waits_for_ever(const struct weft_thread *t, int item, int64_t op) {
            weft__trace_clock(t) >= weft__given_thread(t->number)->cut;
 }
 
-struct weft_sched_item *weft__given_input(struct weft_thread *t, int item, int64_t op) {
-    struct weft_sched_item *i = weft__given_find(t, item, op);
-    while (!i && waits_for_ever(t, item, op)) weft__turns_block(t, WEFT_WAIT_CALL, t, NULL);
-    if (!i) return NULL;
-    weft__given_use(t, i);
+static struct weft_sched_item *give(struct weft_thread *t, int item, struct weft_sched_item *i) {
     weft__log_item(t, item, i->a, weft__gate_data(i), i->size < 8 ? i->size : 8,
                    (const char *)weft__gate_data(i) + 8, i->size < 8 ? 0 : i->size - 8);
+    return i;
+}
+
+struct weft_sched_item *weft__given_input(struct weft_thread *t, int item, int64_t op) {
+    struct weft_sched_item *i = weft__given_find(t, item, op);
+    uint32_t of = t->number;
+    int call = item == WEFT_ITEM_INPUT && op >= 0 && op < WEFT_OP_BASE;
+    if (!i && call) i = lent_on(t, op, &of);
+    while (!i && waits_for_ever(t, item, op)) weft__turns_block(t, WEFT_WAIT_CALL, t, NULL);
+    if (!i && call) i = lent(t, op, &of);
+    if (!i) return NULL;
+    use(t, of, i);
+    return give(t, item, i);
+}
+
+#define PATHS 256
+static struct {
+    uint64_t key;
+    struct weft_sched_item *i;
+} paths[PATHS];
+
+/* key: of the operation and the path, not 0. */
+struct weft_sched_item *weft__given_path(struct weft_thread *t, int64_t op, uint64_t key) {
+    struct weft_sched_item *i = weft__given_find(t, WEFT_ITEM_INPUT, op);
+    uint32_t k = 0;
+    while (k < PATHS && paths[k].key && paths[k].key != key) k++;
+    if (!i && k < PATHS && paths[k].key) return give(t, WEFT_ITEM_INPUT, paths[k].i);
+    i = weft__given_input(t, WEFT_ITEM_INPUT, op);
+    if (i && k < PATHS) {
+        paths[k].key = key;
+        paths[k].i = i;
+    }
     return i;
 }
 
@@ -116,7 +175,7 @@ int64_t weft__given_at(struct weft_thread *t, int op, uint64_t tick) {
 
 uint32_t weft__given_op(struct weft_thread *t) {
     uint64_t n;
-    const struct weft_sched_item *i = items(t, &n);
+    const struct weft_sched_item *i = items_of(t->last_given ? t->given_of : t->number, &n);
     if (t->last_given >= n || !i[t->last_given].kind) return 0;
     i += t->last_given;
     if (i->item != WEFT_ITEM_INPUT || (t->last_given && i->tick > i[-1].tick + 2)) return 0;

@@ -143,7 +143,8 @@ struct weft_thread {
         const struct timespec *until; /* NULL: for ever */
     } blocked;
     int waits;                    /* it has to be woken: `woken` says whether it was */
-    uint32_t last_given;          /* index of the item that it got last, + 1 */
+    uint32_t last_given;          /* index of the item that it got last, + 1; */
+    uint32_t given_of;            /* the number of the thread of the trace whose item that was */
     uint32_t first_given;         /* all before have been used */
     int live;                     /* it makes a call with a descriptor of the runtime's (own.c) */
     uint32_t passes;              /* of loops: used up */
@@ -366,6 +367,7 @@ static inline struct weft_given_thread *weft__given_thread(uint32_t number) {
 }
 void weft__given_open(void);
 struct weft_sched_item *weft__given_input(struct weft_thread *t, int item, int64_t op); /* logs it too; NULL: there is none */
+struct weft_sched_item *weft__given_path(struct weft_thread *t, int64_t op, uint64_t key); /* the same, of a call that asks about a path */
 struct weft_sched_item *weft__given_find(struct weft_thread *t, int item, int64_t op);  /* only looks */
 void weft__given_use(struct weft_thread *t, struct weft_sched_item *i);
 int64_t weft__given_at(struct weft_thread *t, int op, uint64_t tick); /* the result at this very tick; 0: none is there */

@@ -225,6 +225,21 @@ static int lets_others(long nr) {
     }
 }
 
+/* Steered: of a call that asks about a path; 0: it does not. */
+static uint64_t path_key(long nr, const long a[6]) {
+    const char *path;
+    switch (nr) {
+    case SYS_stat: case SYS_lstat: case SYS_access: case SYS_readlink: path = (const char *)a[0]; break;
+    case SYS_newfstatat: case SYS_statx: case SYS_faccessat: case SYS_faccessat2: case SYS_readlinkat: path = (const char *)a[1]; break;
+    default: return 0;
+    }
+    uint64_t h = weft_hash(&nr, sizeof nr), n = 0;
+    if (!path || *path != '/') return 0;
+    while (path[n]) n++;
+    h = weft_hash_more(h, path, n);
+    return h ? h : 1;
+}
+
 /* While failures are wanted, one sleep in eight takes longer, up to 16 times, as it may on a busy machine: who takes a sleep for an
  * order ("it has surely started by now") is found out. b: what the call gets, a copy. */
 #define LONGER_NS 100000000ull
@@ -265,7 +280,8 @@ static long emulated(struct weft_thread *t, long nr, const long a[6], const char
         weft__tick(t);
         if (weft__given && lets_others(nr)) weft__turns_yield(t);
         if ((nr == SYS_read || nr == SYS_pread64) && refers(t, nr)) return weft__file_read_again(t, a);
-        struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
+        uint64_t key = weft__given ? path_key(nr, a) : 0;
+        struct weft_sched_item *it = key ? weft__given_path(t, nr, key) : weft__gate_input(t, WEFT_ITEM_INPUT, nr);
         if (!it && weft__given && (nr == SYS_nanosleep || nr == SYS_clock_nanosleep)) {
             weft__log_input(t, (uint64_t)nr, 0, NULL, 0); /* it sleeps more often than in the trace */
             return 0;
