@@ -335,7 +335,7 @@ struct weft_turn {
     uint32_t thread;
     uint32_t done;       /* 1: until the access or operation there is done */
     uint64_t tick, site; /* WEFT_NEVER-like UINT64_MAX: until it ends; with `done`: or waits, yields, sleeps, or goes on for very long */
-    uint32_t known;      /* 1: what follows counts, not the tick. 2: the first time that it stands at `site`, and `where` was its last access, or,
+    uint32_t known;      /* 1: what follows counts, not the tick. 2: the `nth` time that it stands at `site`, and `where` was its last access, or,
                             if that is 0, `op` its last operation */
     uint32_t pass;       /* iterations that the thread has begun: the last one of the trace's that it was at, + 1 */
     uint64_t op, op_nth; /* caller of its last operation since that began, 0: none; and so often it has come there since */

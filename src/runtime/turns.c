@@ -30,6 +30,8 @@ static struct {
     uint64_t ticks;  /* of all threads */
     int away;         /* threads that wait for foreign code */
     uint64_t passed;  /* the turn whose position was passed, + 1 */
+    uint64_t nearing; /* the turn that ends at a place, + 1, */
+    uint64_t came;    /* and how often its thread has come there */
 } run;
 
 static const struct weft_turn *turns(void) { return (const struct weft_turn *)(weft__file + weft__trace->turns_off); }
@@ -308,7 +310,12 @@ static int turn_over(const struct weft_thread *t, uint64_t site, int op) {
     uint64_t now = weft__trace_clock(t), end;
     if (n->thread != t->number) return 1;
     if (until_it_waits(n)) return weft__trace->bound && t->in_a_row > weft__trace->bound / PARTS;
-    if (n->known == 2) return (site || op) && site == n->site && t->accesses.last == n->where && (n->where || t->ops.last == n->op);
+    if (n->known == 2) {
+        if (!(site || op) || site != n->site || t->accesses.last != n->where || (!n->where && t->ops.last != n->op)) return 0;
+        if (run.nearing != run.turn + 1) run.came = 0;
+        run.nearing = run.turn + 1;
+        return ++run.came >= n->nth;
+    }
     if (n->known) {
         int there = ends_at(t, n, &end);
         if (there == 2) return op;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Delta debugging (Zeller and Hildebrandt, TSE 2002; figure 3 of LEAN): a set of items that fails and fails no longer when any one of
  * them is left out. First nothing at all is tried, which often is enough here; then parts of the set, all but one of the parts, and
- * so on with smaller parts.
+ * so on with smaller parts. Small parts alone are not tried: what fails with so little of many is rare, and goes away part by part.
  *
  * The sets of one step are asked about together, so that they can be tried side by side; the first one of them that fails is taken,
  * whichever answer comes first. */
@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#define ALONE 8u /* parts; smaller ones are only left out */
 
 static size_t begin_of(const struct weft_ddmin *d, size_t k) { return d->n * k / d->parts; }
 
@@ -41,7 +43,8 @@ int weft__ddmin(bool *keep, size_t n, size_t parts, weft_first_fn *first, void *
     while (r == 0 && d.n > 1) {
         if (d.parts > d.n) d.parts = d.n;
         d.others = false;
-        r = first(ctx, &d, d.parts, &which, err);
+        which = d.parts;
+        if (d.parts <= ALONE) r = first(ctx, &d, d.parts, &which, err);
         if (r < 0) break;
         if (which < d.parts) {
             take(&d, which);

@@ -215,8 +215,14 @@ int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, 
     struct weft_state *state;
     bool by_command;
     unsigned pass, by;
+    int r;
+    if (c->wanted == WEFT_SOUND) {
+        r = alone_all(trial, c, dir, trial->orders, false, &pass, &by, err);
+        *out = (struct weft_judged){.verdict = by == trial->orders ? WEFT_FAILS : WEFT_PASSES};
+        return r;
+    }
     *out = (struct weft_judged){.verdict = WEFT_UNRESOLVED};
-    int r = weft__steered_run(&s, dir, &e, err);
+    r = weft__steered_run(&s, dir, &e, err);
     if (r < 0) return r;
     out->forget = e.outcome == WEFT_OUT_RUNNING;
     if (e.outcome != WEFT_OUT_ENDED) return 0;

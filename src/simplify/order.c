@@ -6,16 +6,18 @@
  *   changes   a turn is left out, moved to the thread's turn before, or goes on until the thread waits. Until no single change of these
  *             makes the switches fewer
  *   time      turns in which a thread goes round and round are made shorter
- *   pairs     an order that is made anew, of two threads: one up to where a turn of it ended, then the other. It may need fewer threads
- *             than any that comes of leaving out */
+ *   pairs     an order that is made anew, of two threads: one up to where a turn of it ended, or until it has come to that place so many
+ *             times, then the other. It may need fewer threads than any that comes of leaving out */
 #include "simplify/simplify.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LONGEST 8u /* turns */
-#define PAIRS 48u
-#define HOWS 8u
+#define MEETINGS 2000u /* that are looked at, */
+#define WITH 8u        /* of so many threads with one */
+#define PAIRS 48u      /* that are tried, in all ways */
+#define PLACES 12u     /* where a thread is stopped later */
 
 enum change { LEAVE_OUT, GO_ON_NOW, GO_ON_UNTIL_IT_WAITS };
 struct turns {
@@ -110,15 +112,16 @@ static int first_with_ends(void *ctx, const struct weft_ddmin *d, size_t n, size
     struct ends *e = ctx;
     struct weft_state *found = NULL;
     e->d = d;
-    int r = weft__ask(e->s, &(struct weft_question){.from = e->s->now, .n = n, .make = make_with_ends, .ctx = e, .wanted = WEFT_FEWER}, which, &found, err);
-    if (r == 0 && *which < n) {
-        weft__state_free(e->best);
-        e->best = found;
-    }
+    int r = weft__ask(e->s, &(struct weft_question){.from = e->s->now, .n = n, .make = make_with_ends, .ctx = e, .wanted = WEFT_ANY}, which, &found, err);
+    if (r < 0 || *which == n) return r;
+    bool fewer = weft__size_fewer(&found->size, e->best ? &e->best->size : &e->s->now->size);
+    weft__state_free(fewer ? e->best : found);
+    if (fewer) e->best = found;
     return r;
 }
 
-/* Of all ends of turns as few as it takes stay: elsewhere threads go on until they wait. */
+/* Of all ends of turns as few as it takes stay: elsewhere threads go on until they wait. With fewer ends there may be as many
+ * preemptions for a while: a thread that is not stopped in one place any more is in the way in another. */
 static int by_ends(struct weft_search *s, size_t parts, struct weft_err *err) {
     struct ends e = {.s = s, .at = weft__alloc((s->now->nturns + 1) * sizeof *e.at), .in = weft__alloc(s->now->nturns + 1)};
     bool *again = come_again(s->now);
@@ -238,19 +241,23 @@ int weft__by_time(struct weft_search *s, struct weft_err *err) {
 
 /* ---- pairs ---- */
 
+struct pair {
+    uint32_t a, b;
+    size_t at;      /* the turn of a that ends there */
+    size_t resumed; /* b's last one before a goes on */
+    size_t rank;    /* so many with the same two places come before it */
+    unsigned how;
+    uint32_t times; /* SOONER: that a comes to its place */
+};
 struct pairs {
-    struct pair {
-        uint32_t a, b;
-        size_t at;      /* the turn of a that ends there */
-        size_t resumed; /* b's last one before a goes on */
-        unsigned how;
-    } list[PAIRS * HOWS];
-    size_t n;
+    struct pair *list;
+    size_t n, cap;
     bool alone; /* the other threads are removed */
 };
 #define B_FIRST 1u /* b goes first, until it waits: they meet at a barrier */
 #define B_STOPS 2u /* and in the end only up to where it was when a went on */
-#define SOONER 4u  /* both go only until they come to these places in the program for the first time */
+#define SOONER 4u  /* both go only until they come to these places in the program for the first time, or a for the n-th */
+#define OTHERS 8u  /* all others go first, until they wait; otherwise, who makes the two */
 
 /* x made it, or who made it, and so on; or is it. */
 static bool above(const struct weft_tree *tree, uint32_t x, uint32_t of) {
@@ -258,10 +265,11 @@ static bool above(const struct weft_tree *tree, uint32_t x, uint32_t of) {
     return of == x;
 }
 
-/* Who makes them goes first: until it waits, or, if it is one of them, to where it was when the other began. */
+/* Who goes first: until it waits, or, if it is one of them and makes the other, to where it was when that began. */
 static void makers(const struct weft_state *s, const struct pair *p, struct weft_turn *out, size_t *n) {
     for (uint32_t i = 0; i < s->tree.n; i++) {
-        if (!above(&s->tree, i, p->a) && !above(&s->tree, i, p->b)) continue;
+        bool makes = above(&s->tree, i, p->a) || above(&s->tree, i, p->b);
+        if (!makes && !(p->how & OTHERS)) continue;
         if (i == p->a || (i == p->b && !above(&s->tree, i, p->a))) continue; /* they come later */
         struct weft_turn t = {.thread = i};
         until_it_waits(&t);
@@ -269,6 +277,11 @@ static void makers(const struct weft_state *s, const struct pair *p, struct weft
             if (s->turns[k].thread == i) t = s->turns[k];
         out[(*n)++] = t;
     }
+}
+
+static void sooner(struct weft_turn *t, uint32_t times) {
+    t->known = 2;
+    t->nth = times;
 }
 
 static void make_pair(void *ctx, size_t k, struct weft_candidate *c) {
@@ -283,8 +296,8 @@ static void make_pair(void *ctx, size_t k, struct weft_candidate *c) {
     if (p->how & B_FIRST) turns[n++] = b;
     turns[n++] = s->turns[p->at];
     turns[n++] = p->how & B_STOPS ? s->turns[p->resumed] : b;
-    if (p->how & SOONER) turns[n - 2].known = 2;
-    if (p->how & SOONER && p->how & B_STOPS) turns[n - 1].known = 2;
+    if (p->how & SOONER) sooner(&turns[n - 2], p->times);
+    if (p->how & SOONER && p->how & B_STOPS) sooner(&turns[n - 1], 1);
     turns[n++] = a;
     for (uint32_t i = 1; i < c->tree.n && x->alone; i++)
         if (!above(&c->tree, i, p->a) && !above(&c->tree, i, p->b)) c->tree.list[i].removed = true;
@@ -298,36 +311,100 @@ static bool same_place(const struct weft_turn *a, const struct weft_turn *b) {
     return a->site == b->site && a->where == b->where && (a->where || a->op == b->op);
 }
 
-static bool has(const struct weft_state *s, const struct pairs *x, const struct pair *p) {
-    for (size_t i = 0; i < x->n; i++) {
-        const struct pair *o = &x->list[i];
-        if (o->a != p->a || o->b != p->b || o->how != p->how || !same_place(&s->turns[o->at], &s->turns[p->at])) continue;
-        if (!(p->how & B_STOPS) || same_place(&s->turns[o->resumed], &s->turns[p->resumed])) return true;
+static bool same_places(const struct weft_state *s, const struct pair *a, const struct pair *b, bool both) {
+    return same_place(&s->turns[a->at], &s->turns[b->at]) && (!both || same_place(&s->turns[a->resumed], &s->turns[b->resumed]));
+}
+
+static void add_pair(struct pairs *x, struct pair p) {
+    x->list = weft__grow(x->list, &x->cap, x->n + 1, sizeof *x->list);
+    x->list[x->n++] = p;
+}
+
+/* From the end, where it fails: who was there before a went on, each with its last turn. */
+static void meetings(const struct weft_state *s, struct pairs *x) {
+    for (size_t i = s->nturns; i-- > 0 && x->n < MEETINGS;) {
+        size_t next = i + 1, others = 0;
+        while (next < s->nturns && s->turns[next].thread != s->turns[i].thread) next++;
+        if (next == s->nturns) continue;
+        for (size_t k = next; --k > i && others < WITH;) {
+            struct pair p = {.a = s->turns[i].thread, .b = s->turns[k].thread, .at = i, .resumed = k, .times = 1};
+            bool had = false;
+            for (size_t j = x->n - others; j < x->n; j++) had |= x->list[j].b == p.b;
+            if (had) continue;
+            for (size_t j = 0; j < x->n; j++) p.rank += same_places(s, &x->list[j], &p, true);
+            add_pair(x, p);
+            others++;
+        }
     }
-    return false;
 }
 
 static bool useful(const struct weft_state *s, const struct pairs *x, const struct pair *p) {
     if (!(p->how & SOONER)) return true;
-    return s->turns[p->at].known && (!(p->how & B_STOPS) || s->turns[p->resumed].known) && !has(s, x, p);
+    if (!s->turns[p->at].known || (p->how & B_STOPS && !s->turns[p->resumed].known)) return false;
+    for (size_t i = 0; i < x->n; i++) {
+        const struct pair *o = &x->list[i];
+        if (o->a == p->a && o->b == p->b && o->how == p->how && o->times == p->times && same_places(s, o, p, p->how & B_STOPS)) return false;
+    }
+    return true;
 }
 
-
-/* From the end, where it fails. */
+/* Those first whose two places nobody has had yet. Then, of each place once, those where the thread is stopped there later. */
 static void find_pairs(const struct weft_state *s, struct pairs *x) {
-    for (size_t i = s->nturns; i-- > 0;) {
-        size_t next = i + 1;
-        while (next < s->nturns && s->turns[next].thread != s->turns[i].thread) next++;
-        if (next == s->nturns) continue;
-        for (size_t k = next - 1; k > i; k = k > i + 1 ? i + 1 : i) { /* who came last, and who came first */
-            if (k != next - 1 && s->turns[k].thread == s->turns[next - 1].thread) continue;
-            for (unsigned how = 0; how < HOWS; how++) {
-                struct pair p = {s->turns[i].thread, s->turns[k].thread, i, k, how ^ B_FIRST};
-                if (x->n == sizeof x->list / sizeof *x->list) return;
-                if (useful(s, x, &p)) x->list[x->n++] = p;
+    static const uint32_t later[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 48};
+    struct pairs m = {0};
+    size_t taken = 0, most = x->alone ? PAIRS : PAIRS / 2; /* there are twice as many ways */
+    meetings(s, &m);
+    for (size_t rank = 0, more = 1; more && taken < most; rank++) {
+        more = 0;
+        for (size_t i = 0; i < m.n && taken < most; i++) {
+            more |= m.list[i].rank > rank;
+            if (m.list[i].rank != rank) continue;
+            taken++;
+            for (unsigned how = 0; how < (x->alone ? OTHERS : 2 * OTHERS); how++) {
+                struct pair p = m.list[i];
+                p.how = how ^ B_FIRST;
+                if (useful(s, x, &p)) add_pair(x, p);
             }
         }
     }
+    for (size_t i = 0, places = 0; i < m.n && x->alone && places < PLACES; i++) {
+        bool had = !s->turns[m.list[i].at].known;
+        for (size_t j = 0; j < i && !had; j++) had = same_places(s, &m.list[i], &m.list[j], false);
+        if (had) continue;
+        places++;
+        for (size_t k = 0; k < 2 * sizeof later / sizeof *later; k++) {
+            struct pair p = m.list[i];
+            p.how = SOONER | (k & 1 ? 0 : B_FIRST);
+            p.times = later[k / 2];
+            add_pair(x, p);
+        }
+    }
+    free(m.list);
+}
+
+static void make_first_of_two(void *ctx, size_t k, struct weft_candidate *c) {
+    const struct pairs *x = ctx;
+    make_pair(&(struct pairs){.list = &x->list[k], .n = 1, .alone = true}, 0, c);
+}
+
+/* Most often all pairs can be alone, or none: a program that counts its threads fails without the others in any order. */
+static int drop_unsound(struct weft_search *s, struct pairs *x, struct weft_err *err) {
+    struct pairs two = {0};
+    size_t which = 0, n = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        bool had = false;
+        for (size_t k = 0; k < two.n && !had; k++) had = two.list[k].a == x->list[i].a && two.list[k].b == x->list[i].b;
+        if (!had) add_pair(&two, x->list[i]);
+    }
+    int r = weft__ask(s, &(struct weft_question){.from = s->now, .n = two.n, .make = make_first_of_two, .ctx = &two, .wanted = WEFT_SOUND}, &which, NULL, err);
+    for (size_t i = 0; i < x->n && r == 0; i++) {
+        bool drop = false;
+        for (size_t k = 0; k < which && !drop; k++) drop = two.list[k].a == x->list[i].a && two.list[k].b == x->list[i].b;
+        if (!drop) x->list[n++] = x->list[i];
+    }
+    x->n = n;
+    free(two.list);
+    return r;
 }
 
 int weft__by_pairs(struct weft_search *s, bool *gone, struct weft_err *err) {
@@ -339,10 +416,11 @@ int weft__by_pairs(struct weft_search *s, bool *gone, struct weft_err *err) {
         s->technique = alone ? WEFT_BY_THREADS : WEFT_BY_SWITCHES;
         if (alone ? s->now->size.threads <= 2 : s->now->size.preemptive <= 1) continue;
         find_pairs(s->now, &x);
-        if (!x.n) continue;
-        r = weft__ask(s, &(struct weft_question){.from = s->now, .n = x.n, .make = make_pair, .ctx = &x, .wanted = alone ? WEFT_LESS_THREADS : WEFT_FEWER}, &which, &found, err);
+        if (alone && x.n) r = drop_unsound(s, &x, err);
+        if (x.n && r == 0) r = weft__ask(s, &(struct weft_question){.from = s->now, .n = x.n, .make = make_pair, .ctx = &x, .wanted = alone ? WEFT_LESS_THREADS : WEFT_FEWER}, &which, &found, err);
         *gone |= found != NULL;
         weft__adopt(s, found);
+        free(x.list);
     }
     return r;
 }

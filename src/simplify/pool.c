@@ -171,7 +171,7 @@ static int start(struct batch *b, struct job *job, size_t n, struct weft_err *er
     c.wanted = b->q->wanted;
     uint64_t key = weft__candidate_hash(&c);
     const struct weft_judged *known = find(p, key);
-    if (known && (known->verdict != WEFT_FAILS || kept(p, key))) {
+    if (known && (known->verdict != WEFT_FAILS || c.wanted == WEFT_SOUND || kept(p, key))) {
         settle(b, n, known);
         goto out;
     }
@@ -289,7 +289,7 @@ static int first(struct weft_judge *judge, const struct weft_question *q, struct
         answers->unresolved += b.answer[i].verdict == WEFT_UNRESOLVED;
     }
     if (r < 0 && b.best < q->n) clear(p, b.best);
-    if (r == 0 && b.best < q->n) {
+    if (r == 0 && b.best < q->n && q->wanted != WEFT_SOUND) {
         const struct weft_judged *j = &b.answer[b.best];
         path_of(p, j->key, &to);
         weft__strbuf_printf(&from, "%s/c-%zu", p->work, b.best);

@@ -7,7 +7,8 @@
  *                away: all of them; the n-th one of all loops of a thread that go side by side; the n-th one of every thread (they
  *                wait for each other: a barrier, a queue); of different loops in different threads, too, that come to as many (one
  *                sends, one receives); all of a thread
- *   switches     changes of turns (order.c). What of these is cheap comes first of all, and so do threads in large pieces
+ *   switches     changes of turns (order.c). What of these is cheap comes first of all, and so do threads in large pieces. If none of
+ *                these can go, each thread by itself is asked about last: a program that counts its threads answers no every time
  *
  * At last, with what is left:
  *
@@ -368,7 +369,7 @@ static int in_detail(struct weft_search *s, struct weft_err *err) {
 }
 
 int weft__search(struct weft_search *s, struct weft_err *err) {
-    bool gone = true;
+    bool gone = true, hopeless = false;
     int r = 0;
     while (r == 0 && gone) {
         gone = false;
@@ -377,15 +378,18 @@ int weft__search(struct weft_search *s, struct weft_err *err) {
             if (r == 0) r = by_threads(s, WEFT_COARSE, &gone, err);
             if (r == 0) r = weft__by_order(s, err);
             if (r == 0) r = weft__by_time(s, err);
-        }
-        if (r == 0) r = by_threads(s, SIZE_MAX, &gone, err);
-        if (r == 0) r = weft__by_pairs(s, &gone, err);
+            if (r == 0) r = weft__by_pairs(s, &gone, err);
+            hopeless = !gone; /* it seems that all threads are needed: each by itself is asked about last */
+        } else
+            r = weft__by_pairs(s, &gone, err);
+        if (r == 0 && !hopeless) r = by_threads(s, SIZE_MAX, &gone, err);
         if (r == 0) r = in_detail(s, err);
         if (r == 0) r = by_iterations(s, &gone, err);
         if (r == 0) r = weft__by_time(s, err);
         struct weft_size was = s->now->size;
         if (r == 0) r = weft__by_switches(s, err);
         gone |= weft__size_fewer(&s->now->size, &was); /* with another order, other threads may be needed */
+        if (r == 0 && hopeless && !gone) r = by_threads(s, SIZE_MAX, &gone, err);
     }
     bool changed = r == 0;
     while (r == 0 && changed) {

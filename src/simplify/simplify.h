@@ -77,6 +77,7 @@ enum weft_wanted {
     WEFT_LESS_THREADS, /* fewer threads */
     WEFT_FEWER,       /* fewer preemptive switches, or as many and fewer in all */
     WEFT_ANY,         /* any that fails will do */
+    WEFT_SOUND,       /* nothing: whether it passes in the orders without preemptions; there is no recording of it */
 };
 struct weft_candidate {
     const struct weft_state *from;
