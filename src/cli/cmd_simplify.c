@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define BUDGET_US 600000000ull
+#define BEGIN_US 10000000ull /* for the first runs, if the budget is less: without these there is nothing */
 #define SHOW_US 200000
 #define ACCESSES (1ull << 24) /* the last ones of the trace that are looked at */
 #define SLICE_MOST 5000000ull /* instructions: a minute or two; */
@@ -96,7 +97,7 @@ static void on_tick(void *ctx) { show(ctx); }
 
 /* ---- what the failure depends on ---- */
 
-static int slice(const char *dir, struct weft_relevant *out, struct weft_err *err) {
+static int slice(void *dir, struct weft_err *err) {
     struct weft_rerun run = {.schedule = {.fd = -1}};
     struct weft_slice s = {0};
     int r = weft__trace_open(dir, &run.t, err);
@@ -104,25 +105,21 @@ static int slice(const char *dir, struct weft_relevant *out, struct weft_err *er
     r = weft__rerun_prepare(&run, err);
     if (r == 0) r = weft__slice_make(run.t, &run.schedule, &run.launch, SLICE_MOST, false, &s, err);
     if (r == 0) r = weft__relevant_write(&s.relevant, dir, err);
-    if (r == 0) {
-        *out = s.relevant;
-        s.relevant = (struct weft_relevant){0};
-    }
     weft__slice_fini(&s);
     weft__rerun_close(&run);
     return r;
 }
 
 /* Beside the recording, so that a search that goes on finds it. 1: it cannot be known. */
-static int relevant_of(struct simplify *x, const struct weft_state *s, struct weft_relevant *out) {
-    struct weft_err err;
-    if (weft__relevant_read(s->dir, out, &err) == 0) return 0;
+static int relevant_of(struct simplify *x, const struct weft_state *s, struct weft_relevant *out, struct weft_err *err) {
+    if (weft__relevant_read(s->dir, out, err) == 0) return 0;
     if (x->no_slice) return 1;
-    int r = s->size.ticks > SLICE_TICKS ? weft__err(&err, EFBIG, "it is too long") : slice(s->dir, out, &err);
-    if (r >= 0) return r;
+    int r = s->size.ticks > SLICE_TICKS ? weft__err(err, EFBIG, "it is too long") : weft__pool_aside(&x->pool, slice, s->dir, 0, err);
+    if (r == 0) r = weft__relevant_read(s->dir, out, err);
+    if (r == 0 || r == -EINTR || r == -ETIME) return r;
     if (!x->said) {
         wipe(x);
-        weft__warn("note: what its failure depends on is not known: %s", err.text);
+        weft__warn("note: what its failure depends on is not known: %s", err->text);
     }
     x->said = true;
     return 1;
@@ -130,8 +127,8 @@ static int relevant_of(struct simplify *x, const struct weft_state *s, struct we
 
 static int relevant_turns(void *ctx, const struct weft_state *s, bool *turns, struct weft_err *err) {
     struct weft_relevant r;
-    (void)err;
-    if (relevant_of(ctx, s, &r) != 0) return 1;
+    int known = relevant_of(ctx, s, &r, err);
+    if (known != 0) return known;
     uint64_t *from = weft__alloc((s->tree.n + 1) * sizeof *from);
     for (size_t i = 0; i < s->nturns; i++) {
         const struct weft_turn *t = &s->turns[i];
@@ -149,7 +146,7 @@ static void measure_relevant(struct simplify *x) {
     struct weft_relevant r;
     struct weft_slice_size all, z;
     struct weft_err err;
-    if (relevant_of(x, x->search.now, &r) != 0) return;
+    if (relevant_of(x, x->search.now, &r, &err) != 0) return;
     if (weft__slice_measure(x->search.now->t, &r, &all, &z, &err) == 0)
         x->result.relevant = (struct weft_relevance){true,         z.threads,    z.events,       z.switches,
                                                      z.preemptive, r.relevant, all.events, r.instructions};
@@ -267,27 +264,48 @@ static uint64_t what_is_asked(const struct simplify *x, const struct weft_trace 
     return weft_hash(&h, sizeof h);
 }
 
+struct begin {
+    struct weft_trial trial;
+    struct weft_judged judged;
+    char why[512];
+    const struct weft_state *trace;
+    const char *dir;
+};
+
+/* Aside; its turns stay beside the recording. */
+static int begin(void *ctx, struct weft_err *err) {
+    struct begin *b = ctx;
+    struct weft_state *s = NULL;
+    char *why = NULL;
+    int r = weft__trial_first(&b->trial, b->trace, b->dir, &b->judged, &why, err);
+    if (why) snprintf(b->why, sizeof b->why, "%s", why);
+    return r == 0 ? weft__trial_open(&b->trial, b->dir, &b->judged, &s, err) : r;
+}
+
 /* From the first steered run to the end; the exit status. */
 static int search(struct simplify *x) {
     struct weft_strbuf first = {0}, order = {0}, text = {0};
     struct weft_err *err = &x->err;
-    char *why = NULL;
     int status = WEFT_FAILED;
     weft__strbuf_printf(&first, "%s/first", x->pool.work);
     weft__strbuf_printf(&order, "%s/order", x->pool.work);
-    int r = weft__trial_first(&x->trial, x->trace, first.s, &x->first, &why, err);
+    struct begin b = {.trial = x->trial, .trace = x->trace, .dir = first.s};
+    uint64_t until_us = x->pool.until_us;
+    if (until_us < x->begun_us + BEGIN_US) x->pool.until_us = x->begun_us + BEGIN_US;
+    int r = weft__pool_aside(&x->pool, begin, &b, sizeof b, err);
+    x->pool.until_us = until_us;
+    x->trial = b.trial;
     if (r == 1) {
-        weft__warn("%s: cannot be simplified: when its threads take turns as they did, %s", x->trace->dir, why);
+        weft__warn("%s: cannot be simplified: when its threads take turns as they did, %s", x->trace->dir, b.why);
         status = 1;
         goto out;
     }
+    if (r == -ETIME) r = weft__err(err, ETIME, "%s: the time is over before its first steered run is (--budget)", x->trace->dir);
+    if (r == 0 && !x->trial.orders) weft__warn("it passes in no non-preemptive order that was tried (%s): what is left out is judged by the failure alone", x->trial.why);
+    if (r == 0) r = weft__trial_open(&x->trial, first.s, &b.judged, &x->first, err);
+    if (r == 0) r = weft__trial_open(&x->trial, first.s, &b.judged, &x->search.now, err);
     if (r < 0) {
-        weft__fail(err);
-        goto out;
-    }
-    if (!x->trial.orders) weft__warn("it passes in no non-preemptive order that was tried (%s): what is left out is judged by the failure alone", x->trial.why);
-    if ((r = weft__trial_open(&x->trial, first.s, &(struct weft_judged){.key = x->first->id, .size = x->first->size, .plain = x->first->plain}, &x->search.now, err)) < 0) {
-        weft__fail(err);
+        if (r != -EINTR) weft__fail(err);
         goto out;
     }
     x->trace->size.accesses = x->first->size.accesses; /* it is the same run */
@@ -318,7 +336,6 @@ static int search(struct simplify *x) {
         weft__warn("%s: see weft report %s", x->dir, x->dir);
     status = weft__flush(0);
 out:
-    free(why);
     weft__strbuf_fini(&first);
     weft__strbuf_fini(&order);
     weft__strbuf_fini(&text);

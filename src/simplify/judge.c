@@ -295,12 +295,13 @@ static char *differs(const struct weft_trial *trial, const struct weft_state *tr
     return b.s;
 }
 
-int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, const char *dir, struct weft_state **out, char **why,
+int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, const char *dir, struct weft_judged *out, char **why,
                       struct weft_err *err) {
     struct weft_candidate c;
     struct weft_ending e;
     struct weft_failure f;
     bool by_command = false;
+    struct weft_state *first = NULL;
     unsigned pass, by;
     uint64_t ip, begun = weft__now_us();
     int r = crash_of(trace->t, &ip, err);
@@ -323,26 +324,23 @@ int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, 
         look_at(trial, dir, &e, &f, &by_command);
         trial->failure = f;
         *why = differs(trial, trace, ip, &e, by_command);
-        r = *why ? 1 : open_state(trial, dir, trace->id, out, err);
-        if (r == 0) {
-            (*out)->size.accesses = e.accesses;
-            (*out)->size.iterations = e.iterations;
-            (*out)->plain = s.plain;
-        }
+        r = *why ? 1 : open_state(trial, dir, trace->id, &first, err);
     }
     weft__candidate_fini(&c);
     if (r != 0) {
         remove_run(dir);
         return r;
     }
+    *out = (struct weft_judged){.key = trace->id, .plain = s.plain, .size = {.accesses = e.accesses, .iterations = e.iterations}};
     trial->timeout_us = TIMEOUT_US + 20 * (weft__now_us() - begun);
-    weft__candidate_init(&c, *out);
+    first->plain = s.plain;
+    weft__candidate_init(&c, first);
     weft__candidate_close(&c);
     r = alone_all(trial, &c, dir, (1u << ORDERS) - 1, true, &pass, &by, err);
     if (!by) trial->failure.last_sites = 0; /* what comes after a check that failed, say */
     trial->orders = by ? by : pass;
     weft__candidate_fini(&c);
-    if (r < 0) weft__state_free(*out);
+    weft__state_free(first);
     return r;
 }
 

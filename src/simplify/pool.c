@@ -143,14 +143,19 @@ struct batch {
     size_t next, best, active;
 };
 
-__attribute__((noreturn)) static void work(struct weft_pool *p, const struct weft_candidate *c, const char *dir, int pipe, pid_t parent) {
-    struct message m = {0};
+/* In the new process. */
+static void begin(const struct weft_pool *p, pid_t parent) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(1);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || dup2(null, 0) < 0) _exit(1);
     sigprocmask(SIG_SETMASK, &p->mask, NULL);
+}
+
+__attribute__((noreturn)) static void work(struct weft_pool *p, const struct weft_candidate *c, const char *dir, int pipe, pid_t parent) {
+    struct message m = {0};
+    begin(p, parent);
     m.code = p->one(p->ctx, c, dir, &m.j, &m.err);
     _exit(weft__write_all(pipe, &m, sizeof m) < 0);
 }
@@ -199,13 +204,17 @@ out:
     return r;
 }
 
+static size_t read_all(int fd, void *to, size_t n) {
+    size_t got = 0;
+    for (ssize_t k; got < n && (k = read(fd, (char *)to + got, n - got)) > 0;) got += (size_t)k;
+    return got;
+}
+
 /* Its process has ended; `wanted` says whether its answer counts. */
 static int collect(struct batch *b, struct job *job, bool wanted, struct weft_err *err) {
     struct message m;
-    size_t got = 0;
-    ssize_t n;
     int r = 0;
-    while (got < sizeof m && (n = read(job->pipe, (char *)&m + got, sizeof m - got)) > 0) got += (size_t)n;
+    size_t got = read_all(job->pipe, &m, sizeof m);
     close(job->pipe);
     job->pid = 0;
     b->active--;
@@ -235,9 +244,10 @@ static void end_all(struct batch *b, size_t behind) {
     }
 }
 
-static int wait_some(struct batch *b, struct weft_err *err) {
-    struct weft_pool *p = b->p;
+/* A moment, or until a process has ended. */
+static int wait_a_while(struct weft_pool *p, struct weft_err *err) {
     sigset_t set;
+    if (p->until_us && weft__now_us() >= p->until_us) return weft__err(err, ETIME, "there is no time left");
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -247,12 +257,18 @@ static int wait_some(struct batch *b, struct weft_err *err) {
         p->stopped = sig;
         return weft__err(err, EINTR, "stopped by a signal");
     }
+    return 0;
+}
+
+static int wait_some(struct batch *b, struct weft_err *err) {
+    struct weft_pool *p = b->p;
+    int r = wait_a_while(p, err);
+    if (r < 0) return r;
     for (unsigned i = 0; i < p->jobs; i++) {
         struct job *job = &b->jobs[i];
         size_t was = b->best;
         if (!job->pid || waitpid(job->pid, NULL, WNOHANG) != job->pid) continue;
-        int r = collect(b, job, true, err);
-        if (r < 0) return r;
+        if ((r = collect(b, job, true, err)) < 0) return r;
         if (b->best < was && was < b->q->n) clear(p, was);
         if (b->best < was) end_all(b, b->best + 1);
     }
@@ -263,7 +279,7 @@ static int wait_some(struct batch *b, struct weft_err *err) {
 static int judge_all(struct batch *b, struct weft_err *err) {
     struct weft_pool *p = b->p;
     for (;;) {
-        if (p->until_us && weft__now_us() >= p->until_us) return weft__err(err, ETIME, "there is no time left");
+        if (p->until_us && weft__now_us() >= p->until_us) return weft__err(err, ETIME, "there is no time left"); /* all may be known */
         for (unsigned i = 0; i < p->jobs && b->next < b->best; i++)
             while (!b->jobs[i].pid && b->next < b->best) {
                 int r = start(b, &b->jobs[i], b->next, err);
@@ -302,6 +318,42 @@ static int first(struct weft_judge *judge, const struct weft_question *q, struct
     weft__strbuf_fini(&to);
     free(b.jobs);
     free(b.answer);
+    return r;
+}
+
+/* ---- other things that take long ---- */
+
+int weft__pool_aside(struct weft_pool *p, int (*run)(void *ctx, struct weft_err *err), void *ctx, size_t n, struct weft_err *err) {
+    struct message m = {0};
+    char *back = weft__alloc(n + 1);
+    int fd[2], r;
+    pid_t self = getpid(), pid;
+    if (pipe2(fd, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
+        free(back);
+        return weft__err(err, errno, "a process cannot be made: %s", strerror(errno));
+    }
+    if (pid == 0) {
+        begin(p, self);
+        m.code = run(ctx, &m.err);
+        _exit(weft__write_all(fd[1], &m, sizeof m) < 0 || weft__write_all(fd[1], ctx, n) < 0);
+    }
+    setpgid(pid, pid);
+    close(fd[1]);
+    pid_t ended = 0;
+    /* What comes back fits into a pipe. */
+    while ((r = wait_a_while(p, err)) == 0 && (ended = waitpid(pid, NULL, WNOHANG)) == 0)
+        if (p->tick) p->tick(p->ctx);
+    if (ended == 0) {
+        kill(-pid, SIGKILL);
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+    } else if (read_all(fd[0], &m, sizeof m) < sizeof m || read_all(fd[0], back, n) < n)
+        r = weft__err(err, EIO, "a process of weft's own was killed");
+    else {
+        memcpy(ctx, back, n);
+        if ((r = m.code) < 0) *err = m.err;
+    }
+    close(fd[0]);
+    free(back);
     return r;
 }
 

@@ -198,6 +198,9 @@ struct weft_pool {
 /* work: a folder that is made, or that of a search with the same `what` that was stopped; one of another is removed. Signals that end
  * weft are blocked from here on: they stop the search. */
 int weft__pool_open(struct weft_pool *p, uint64_t what, struct weft_err *err) WEFT_MUST;
+/* Calls run in a process of its own, which ends if a signal comes or the time is over: -EINTR, -ETIME. The first n bytes of what ctx
+ * points to, which it may have changed, come back. */
+int weft__pool_aside(struct weft_pool *p, int (*run)(void *ctx, struct weft_err *err), void *ctx, size_t n, struct weft_err *err) WEFT_MUST;
 bool weft__pool_stopping(const struct weft_pool *p); /* a signal that stops it has come, and will be seen */
 void weft__pool_close(struct weft_pool *p, bool remove); /* the folder as well */
 uint64_t weft__now_us(void);
@@ -219,8 +222,9 @@ struct weft_trial {
 /* weft_pool's one and open, for a struct weft_trial. */
 int weft__trial_one(void *trial, const struct weft_candidate *c, const char *dir, struct weft_judged *out, struct weft_err *err) WEFT_MUST;
 int weft__trial_open(void *trial, const char *dir, const struct weft_judged *j, struct weft_state **out, struct weft_err *err) WEFT_MUST;
-/* The trace itself, steered, into the folder `dir`: fills in the trial. 0; 1: it does not fail as it did (why: new memory). */
-int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, const char *dir, struct weft_state **out, char **why,
+/* The trace itself, steered, into the folder `dir`: fills in the trial; out is for weft__trial_open. 0; 1: it does not fail as it did (why:
+ * new memory). */
+int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, const char *dir, struct weft_judged *out, char **why,
                       struct weft_err *err) WEFT_MUST;
 /* Makes the order that passes again, as turns of its own tree; NULL: there is none. */
 struct weft_state *weft__trial_order(const struct weft_trial *trial, const struct weft_state *s, const char *dir);
