@@ -17,7 +17,7 @@
 #define MEETINGS 2000u /* that are looked at, */
 #define WITH 8u        /* of so many threads with one */
 #define PAIRS 48u      /* that are tried, in all ways */
-#define PLACES 12u     /* where a thread is stopped later */
+#define PLACES 8u      /* where a thread is stopped later */
 
 enum change { LEAVE_OUT, GO_ON_NOW, GO_ON_UNTIL_IT_WAITS };
 struct turns {
@@ -258,11 +258,24 @@ struct pairs {
 #define B_STOPS 2u /* and in the end only up to where it was when a went on */
 #define SOONER 4u  /* both go only until they come to these places in the program for the first time, or a for the n-th */
 #define OTHERS 8u  /* all others go first, until they wait; otherwise, who makes the two */
+#define MAKERS_STOP 16u /* these go only to where they were when both had begun: the trace does not have who they make later */
 
 /* x made it, or who made it, and so on; or is it. */
 static bool above(const struct weft_tree *tree, uint32_t x, uint32_t of) {
     while (of && of != x) of = tree->list[of].parent;
     return of == x;
+}
+
+/* The thread's first turn. */
+static size_t first_of(const struct weft_state *s, uint32_t thread) {
+    size_t k = 0;
+    while (k < s->nturns && s->turns[k].thread != thread) k++;
+    return k;
+}
+
+static size_t both_began(const struct weft_state *s, const struct pair *p) {
+    size_t a = first_of(s, p->a), b = first_of(s, p->b);
+    return a > b ? a : b;
 }
 
 /* Who goes first: until it waits, or, if it is one of them and makes the other, to where it was when that began. */
@@ -273,7 +286,8 @@ static void makers(const struct weft_state *s, const struct pair *p, struct weft
         if (i == p->a || (i == p->b && !above(&s->tree, i, p->a))) continue; /* they come later */
         struct weft_turn t = {.thread = i};
         until_it_waits(&t);
-        for (size_t k = 0; i == p->b && k < s->nturns && s->turns[k].thread != p->a; k++)
+        size_t begun = i == p->b ? first_of(s, p->a) : p->how & MAKERS_STOP ? both_began(s, p) : 0;
+        for (size_t k = 0; k < begun; k++)
             if (s->turns[k].thread == i) t = s->turns[k];
         out[(*n)++] = t;
     }
@@ -348,9 +362,11 @@ static bool useful(const struct weft_state *s, const struct pairs *x, const stru
     return true;
 }
 
-/* Those first whose two places nobody has had yet. Then, of each place once, those where the thread is stopped there later. */
+/* Those first whose two places nobody has had yet. Then, of each place once, those where the thread is stopped there later, or who makes
+ * it is stopped. */
 static void find_pairs(const struct weft_state *s, struct pairs *x) {
-    static const uint32_t later[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 48};
+    static const uint32_t later[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48};
+    static const unsigned how[] = {SOONER | B_FIRST, SOONER, SOONER | MAKERS_STOP, SOONER | B_STOPS | MAKERS_STOP};
     struct pairs m = {0};
     size_t taken = 0, most = x->alone ? PAIRS : PAIRS / 2; /* there are twice as many ways */
     meetings(s, &m);
@@ -372,11 +388,11 @@ static void find_pairs(const struct weft_state *s, struct pairs *x) {
         for (size_t j = 0; j < i && !had; j++) had = same_places(s, &m.list[i], &m.list[j], false);
         if (had) continue;
         places++;
-        for (size_t k = 0; k < 2 * sizeof later / sizeof *later; k++) {
+        for (size_t k = 0; k < 4 * sizeof later / sizeof *later; k++) {
             struct pair p = m.list[i];
-            p.how = SOONER | (k & 1 ? 0 : B_FIRST);
-            p.times = later[k / 2];
-            add_pair(x, p);
+            p.how = how[k % 4];
+            p.times = later[k / 4];
+            if (useful(s, x, &p)) add_pair(x, p);
         }
     }
     free(m.list);

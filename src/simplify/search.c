@@ -192,7 +192,7 @@ static bool counts_to(const struct loop *l, size_t loops, size_t i, size_t n) {
 
 /* Loops over the same things: one creates the threads, others send them work and join them. The n-th iteration of all these goes away, and
  * the thread that it created with it. Loops are taken to be such if one counts to n, and the others do so too, maybe again and again. */
-static int side_by_side(struct weft_search *s, uint32_t thread, bool *gone, struct weft_err *err) {
+static int side_by_side(struct weft_search *s, uint32_t thread, size_t parts, bool *gone, struct weft_err *err) {
     size_t last = 1;
     for (;;) {
         int r = 0;
@@ -215,7 +215,7 @@ static int side_by_side(struct weft_search *s, uint32_t thread, bool *gone, stru
         free(of);
         last = n;
         if (loops > 1)
-            r = without(&it, SIZE_MAX, gone, err);
+            r = without(&it, parts, gone, err);
         else
             free(it.list);
         if (r < 0 || n == SIZE_MAX) return r;
@@ -248,7 +248,7 @@ static uint64_t next_loop(struct weft_search *s, uint32_t thread, const uint64_t
     return 0;
 }
 
-static int loops_of(struct weft_search *s, uint32_t thread, bool *gone, struct weft_err *err) {
+static int loops_of(struct weft_search *s, uint32_t thread, size_t parts, bool *gone, struct weft_err *err) {
     uint64_t *done = NULL, loop;
     size_t n = 0, cap = 0;
     int r = 0;
@@ -258,14 +258,14 @@ static int loops_of(struct weft_search *s, uint32_t thread, bool *gone, struct w
         done[n++] = loop;
         for (uint32_t i = 0; i < s->now->tree.n; i++)
             if (thread == UINT32_MAX || i == thread) add_passes(&it, i, loop, thread == UINT32_MAX);
-        r = without(&it, SIZE_MAX, gone, err);
+        r = without(&it, parts, gone, err);
     }
     free(done);
     return r;
 }
 
 /* Loops of several threads that come to n, or, cut short by the failure, to one less: the k-th iteration of all of them goes away. */
-static int in_step(struct weft_search *s, bool *gone, struct weft_err *err) {
+static int in_step(struct weft_search *s, size_t parts, bool *gone, struct weft_err *err) {
     for (size_t n = SIZE_MAX;;) {
         struct items it = {.s = s};
         size_t most = 1, sites = 0;
@@ -292,14 +292,14 @@ static int in_step(struct weft_search *s, bool *gone, struct weft_err *err) {
         n = most;
         int r = 0;
         if (n > 1 && threads > 1 && sites > 1)
-            r = without(&it, SIZE_MAX, gone, err);
+            r = without(&it, parts, gone, err);
         else
             free(it.list);
         if (r < 0 || n == 1) return r;
     }
 }
 
-static int by_iterations(struct weft_search *s, bool *gone, struct weft_err *err) {
+static int by_iterations(struct weft_search *s, size_t parts, bool *gone, struct weft_err *err) {
     struct items all = {.s = s};
     s->technique = WEFT_BY_ITERATIONS;
     weft__tell(s);
@@ -307,14 +307,14 @@ static int by_iterations(struct weft_search *s, bool *gone, struct weft_err *err
     if (!all.count) return 0;
     int r = without(&all, 0, gone, err);
     for (uint32_t i = 0; r == 0 && i < s->now->tree.n; i++)
-        if (!s->now->tree.list[i].removed) r = side_by_side(s, i, gone, err);
-    if (r == 0) r = loops_of(s, UINT32_MAX, gone, err);
-    if (r == 0) r = in_step(s, gone, err);
+        if (!s->now->tree.list[i].removed) r = side_by_side(s, i, parts, gone, err);
+    if (r == 0) r = loops_of(s, UINT32_MAX, parts, gone, err);
+    if (r == 0) r = in_step(s, parts, gone, err);
     for (uint32_t i = 0; r == 0 && i < s->now->tree.n; i++) {
         struct items own = {.s = s};
         add_passes(&own, i, 0, false);
         r = without(&own, 0, gone, err);
-        if (r == 0) r = loops_of(s, i, gone, err);
+        if (r == 0) r = loops_of(s, i, parts, gone, err);
     }
     return r;
 }
@@ -384,7 +384,8 @@ int weft__search(struct weft_search *s, struct weft_err *err) {
             r = weft__by_pairs(s, &gone, err);
         if (r == 0 && !hopeless) r = by_threads(s, SIZE_MAX, &gone, err);
         if (r == 0) r = in_detail(s, err);
-        if (r == 0) r = by_iterations(s, &gone, err);
+        if (r == 0) r = by_iterations(s, WEFT_COARSE, &gone, err); /* what can go in one way only is not asked about one by one in the others */
+        if (r == 0) r = by_iterations(s, SIZE_MAX, &gone, err);
         if (r == 0) r = weft__by_time(s, err);
         struct weft_size was = s->now->size;
         if (r == 0) r = weft__by_switches(s, err);
