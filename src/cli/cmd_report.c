@@ -180,6 +180,7 @@ static int collect(struct weft_report *r, bool with_replay, struct weft_err *err
     int e = weft__modules_read(t, err);
     if (e == 0 && (e = weft__relevant_read(t->dir, &r->relevant, err)) == 0) r->sliced = true;
     if (e >= 0) e = weft__blocks_make(t, NULL, &r->blocks, see_item, r, err);
+    if (e >= 0) e = weft__report_order(r, err);
     if (e < 0) return e;
     r->symbols = weft__symbols_new(t);
     if (t->has_end)

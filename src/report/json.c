@@ -88,7 +88,7 @@ static void put_race(struct weft_strbuf *b, const struct weft_report *r) {
 }
 
 static void put_order(struct weft_strbuf *b, const struct weft_report *r) {
-    const struct weft_blocks *k = &r->blocks;
+    const struct weft_blocks *k = &r->order;
     weft__strbuf_printf(b, "{\"events\": %" PRIu64 ", \"blocks\": %zu, \"switches\": %" PRIu64 ", \"preemptive\": %" PRIu64, k->events, k->n,
                         k->switches, k->preemptive);
     if (r->sliced) weft__strbuf_printf(b, ", \"relevant\": %" PRIu64 ", \"relevant_of\": %" PRIu64, r->relevant_events, r->relevant_of);
@@ -97,7 +97,7 @@ static void put_order(struct weft_strbuf *b, const struct weft_report *r) {
         const struct weft_block *x = &k->list[i];
         weft__strbuf_printf(b, "%s\n    {\"thread\": %u, \"from\": %" PRIu64 ", \"to\": %" PRIu64 ", \"events\": %" PRIu64 ", \"ends\": \"%s\"", any ? "," : "",
                             x->slot, x->from_tick, x->to_tick, x->events, x->over ? "over" : x->preempted ? "preempted" : "waits");
-        if (r->sliced) weft__strbuf_printf(b, ", \"relevant\": %" PRIu64, r->relevant_in[i]);
+        if (r->sliced) weft__strbuf_printf(b, ", \"relevant\": %" PRIu64, r->order_relevant[i]);
         weft__strbuf_puts(b, "}");
     }
     weft__strbuf_puts(b, "]}");

@@ -97,8 +97,41 @@ static void stack_fini(struct weft_stack *s) {
     *s = (struct weft_stack){0};
 }
 
+int weft__report_order(struct weft_report *r, struct weft_err *err) {
+    struct weft_blocks *o = &r->order;
+    struct weft_tree tree;
+    int e = weft__tree_make(r->t, NULL, &tree, err);
+    if (e < 0) return e;
+    r->threads = r->counts.threads;
+    for (size_t i = 0; i < tree.n; i++) r->threads -= tree.list[i].removed;
+    o->list = weft__alloc((r->blocks.n + 1) * sizeof *o->list);
+    r->order_relevant = weft__alloc((r->blocks.n + 1) * sizeof *r->order_relevant);
+    for (size_t i = 0; i < r->blocks.n; i++) {
+        const struct weft_block *b = &r->blocks.list[i];
+        struct weft_block *last = o->n ? &o->list[o->n - 1] : NULL;
+        uint32_t t = weft__tree_at(&tree, b->slot, b->from_tick);
+        if (t < tree.n && tree.list[t].removed && b->to_tick <= tree.list[t].to_tick) continue;
+        o->events += b->events;
+        if (last && last->slot == b->slot) { /* one that was removed came between */
+            last->events += b->events;
+            last->to_tick = b->to_tick;
+            last->preempted = b->preempted;
+            last->over = b->over;
+        } else {
+            o->switches += last != NULL;
+            o->preemptive += last && last->preempted;
+            o->list[o->n++] = *b;
+        }
+        if (r->sliced) r->order_relevant[o->n - 1] += r->relevant_in[i];
+    }
+    weft__tree_fini(&tree);
+    return 0;
+}
+
 void weft__report_fini(struct weft_report *r) {
     weft__blocks_fini(&r->blocks);
+    free(r->order.list);
+    free(r->order_relevant);
     weft__symbols_free(r->symbols);
     free(r->status);
     free(r->stuck);

@@ -51,6 +51,10 @@ struct weft_report {
     struct weft_symbols *symbols;
     struct weft_counts counts;
     struct weft_blocks blocks;
+    /* these, without those of threads that weft simplify removed: they were made, and ended at once */
+    struct weft_blocks order;
+    uint64_t *order_relevant; /* events on which the failure depends, by block */
+    uint64_t threads;
     /* failure */
     char *status;             /* "signal 11 (SIGSEGV)", ... */
     bool failed;
@@ -76,6 +80,7 @@ struct weft_report {
     char *simplified;         /* JSON */
     char *removed;            /* lines */
 };
+int weft__report_order(struct weft_report *r, struct weft_err *err) WEFT_MUST; /* from blocks; sliced: and relevant_in */
 void weft__report_fini(struct weft_report *r);
 void weft__stack_add(struct weft_report *r, struct weft_stack *s, uint64_t pc, const char *function);
 void weft__place_of(struct weft_report *r, uint64_t pc, struct weft_place *out);

@@ -56,19 +56,18 @@ static void put_race(struct weft_report *r, FILE *out) {
 
 static void put_order(struct weft_report *r, FILE *out) {
     char a[WEFT_NUMBUF], b[WEFT_NUMBUF], c[WEFT_NUMBUF], d[WEFT_NUMBUF];
-    const struct weft_blocks *k = &r->blocks;
-    fprintf(out, "order     %s events of %s threads in %s blocks: %s switches", weft__commas(a, k->events), weft__commas(b, r->counts.threads),
+    const struct weft_blocks *k = &r->order;
+    fprintf(out, "order     %s events of %s threads in %s blocks: %s switches", weft__commas(a, k->events), weft__commas(b, r->threads),
             weft__commas(c, k->n), weft__commas(d, k->switches));
     fprintf(out, ", %s of them preemptive\n", weft__commas(a, k->preemptive));
     if (r->sliced)
         fprintf(out, "          the failure depends on %s of %s events\n", weft__commas(a, r->relevant_events), weft__commas(b, r->relevant_of));
-    size_t first = k->n > BLOCKS ? k->n - BLOCKS : 0;
-    for (size_t i = first; i < k->n; i++) {
+    for (size_t i = k->n > BLOCKS ? k->n - BLOCKS : 0; i < k->n; i++) {
         const struct weft_block *x = &k->list[i];
         fprintf(out, "  thread %-3u tick %s to %s, %s event%s", x->slot, weft__commas(a, x->from_tick), weft__commas(b, x->to_tick), weft__commas(c, x->events),
                 x->events == 1 ? "" : "s");
-        if (r->sliced && r->relevant_in[i]) fprintf(out, ", %s relevant", weft__commas(d, r->relevant_in[i]));
-        if (r->sliced && !r->relevant_in[i]) fputs(", none relevant", out);
+        if (r->sliced && r->order_relevant[i]) fprintf(out, ", %s relevant", weft__commas(d, r->order_relevant[i]));
+        if (r->sliced && !r->order_relevant[i]) fputs(", none relevant", out);
         fprintf(out, "%s\n", x->over ? "" : x->preempted ? "; preempted" : "; waits");
     }
 }

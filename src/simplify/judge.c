@@ -358,5 +358,9 @@ struct weft_state *weft__trial_order(const struct weft_trial *trial, const struc
     remove_run(dir);
     if (alone(trial, &c, next, dir, &v, &watched, &loose, NULL, &err) == 0 && v == WEFT_PASSES && open_state(trial, dir, 0, &out, &err) < 0) out = NULL;
     weft__candidate_fini(&c);
+    size_t n = 0;
+    for (size_t i = 0; out && i < out->nturns; i++)
+        if (!out->tree.list[out->turns[i].thread].removed) out->turns[n++] = out->turns[i];
+    if (out) out->nturns = weft__turns_join(out->turns, n);
     return out;
 }

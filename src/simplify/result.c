@@ -39,9 +39,15 @@ static void groups_fini(struct groups *g) {
     free(g->list);
 }
 
-/* By thread: the place of its first access, or loop; 0: it has none. */
-static uint64_t *first_sites(const struct weft_state *s) {
-    uint64_t *site = weft__alloc((s->tree.n + 1) * sizeof *site);
+#define FIRST 8u
+struct sites {
+    uint64_t list[FIRST];
+    size_t n;
+};
+
+/* By thread: the places of its first accesses and loops. */
+static struct sites *first_sites(const struct weft_state *s) {
+    struct sites *sites = weft__alloc((s->tree.n + 1) * sizeof *sites);
     struct weft_cursor c;
     struct weft_item i;
     struct weft_err err;
@@ -51,10 +57,28 @@ static uint64_t *first_sites(const struct weft_state *s) {
         if (i.kind == WEFT_ITEM_REPEAT && i.size >= 8) memcpy(&i.site, i.data, 8);
         if ((!weft__item_is_edge(i.kind) && i.kind != WEFT_ITEM_REPEAT) || !i.site) continue;
         uint32_t t = weft__tree_at(&s->tree, i.slot, i.tick);
-        if (t < s->tree.n && !site[t]) site[t] = i.site;
+        if (t < s->tree.n && sites[t].n < FIRST) sites[t].list[sites[t].n++] = i.site;
     }
     weft__cursor_close(&c);
-    return site;
+    return sites;
+}
+
+/* The outermost function there that is not of the C++ library, which starts threads and calls what it was given; of the first site that has one.
+ * What it begins with, if none has. False: that is not known. */
+static bool whose(struct weft_symbols *y, const struct sites *x, struct weft_source *out) {
+    struct weft_source from[8];
+    bool any = false;
+    for (size_t i = 0; i < x->n; i++) {
+        size_t n = weft__symbols_sources(y, x->list[i], from, 8);
+        if (n && !any) *out = from[n - 1];
+        any |= n > 0;
+        for (size_t k = n; k-- > 0;)
+            if (strncmp(from[k].place, "/usr/", 5) != 0 && *from[k].function) {
+                *out = from[k];
+                return true;
+            }
+    }
+    return any;
 }
 
 /* The thread of the first recording that it is: the same one of its slot's. */
@@ -68,24 +92,23 @@ static size_t same_thread(const struct weft_tree *first, const struct weft_tree 
 
 /* Named after what they did in the first recording: little is left of it later. */
 static void count_threads(const struct weft_state *first, const struct weft_state *s, struct weft_symbols *y, struct groups *g, bool after) {
-    uint64_t *site = first_sites(first); /* and 0 behind the last */
+    struct sites *sites = first_sites(first); /* and none behind the last */
     for (size_t k = 1; k < s->tree.n; k++) {
         size_t t = same_thread(&first->tree, &s->tree, k);
-        struct weft_source from[8];
+        struct weft_source from;
         struct weft_strbuf name = {0};
         if (s->tree.list[k].removed) continue;
-        size_t n = site[t] ? weft__symbols_sources(y, site[t], from, 8) : 0;
-        if (!n)
-            weft__strbuf_puts(&name, site[t] ? "?" : "that had done nothing yet");
-        else if (*from[n - 1].function)
-            weft__strbuf_printf(&name, "%s, %s", from[n - 1].function, from[n - 1].place);
+        if (!whose(y, &sites[t], &from))
+            weft__strbuf_puts(&name, sites[t].n ? "?" : "that had done nothing yet");
+        else if (*from.function)
+            weft__strbuf_printf(&name, "%s, %s", from.function, from.place);
         else
-            weft__strbuf_puts(&name, from[n - 1].place);
+            weft__strbuf_puts(&name, from.place);
         struct group *o = group_of(g, name.s);
         *(after ? &o->after : &o->before) += 1;
         weft__strbuf_fini(&name);
     }
-    free(site);
+    free(sites);
 }
 
 static void count_iterations(const struct weft_state *s, struct weft_symbols *y, struct groups *g, bool after) {
