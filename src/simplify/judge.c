@@ -165,7 +165,7 @@ static int alone_all(struct weft_trial *trial, const struct weft_candidate *c, c
 
 /* Runs it once more: then its turns are known by what the threads do before they end. Positions alone would not fit any more where
  * something is left out that makes a thread take a longer way. The turns are kept beside the recording, for a search that goes on. */
-static int measure(const struct weft_trial *trial, struct weft_state *state, const char *dir, struct weft_err *err) {
+static int measure(const struct weft_trial *trial, struct weft_state *state, const char *dir, bool *same, struct weft_err *err) {
     struct weft_strbuf path = {0}, turns = {0};
     struct weft_candidate c;
     struct weft_ending e;
@@ -175,6 +175,7 @@ static int measure(const struct weft_trial *trial, struct weft_state *state, con
     char *kept = NULL;
     size_t n = 0;
     int r = 0;
+    *same = true;
     weft__candidate_init(&c, state);
     weft__candidate_close(&c);
     struct weft_steered s = steer(trial, &c, WEFT_CHAOS_TURNS, WEFT_NEXT_TURNS);
@@ -190,10 +191,10 @@ static int measure(const struct weft_trial *trial, struct weft_state *state, con
     s.measured = weft__alloc(size + sizeof *s.measured);
     r = weft__steered_run(&s, path.s, &e, err);
     if (r == 0 && e.outcome == WEFT_OUT_ENDED) look_at(trial, path.s, &e, &f, &by_command);
-    bool same = r == 0 && e.outcome == WEFT_OUT_ENDED && alike(trial, &f, by_command);
+    *same = r == 0 && e.outcome == WEFT_OUT_ENDED && alike(trial, &f, by_command);
     remove_run(path.s);
-    if (same) r = weft__file_write(turns.s, (const char *)s.measured, size, err);
-    if (!same || r < 0) goto out;
+    if (*same) r = weft__file_write(turns.s, (const char *)s.measured, size, err);
+    if (!*same || r < 0) goto out;
 known:
     free(state->turns);
     state->turns = s.measured;
@@ -207,13 +208,28 @@ out:
     return r;
 }
 
+/* Whether it fails in the same way when its threads take its own turns: if not, nothing that is made of it would. */
+static int fails_again(const struct weft_trial *trial, const char *dir, bool plain, bool *yes, struct weft_err *err) {
+    struct weft_strbuf turns = {0};
+    struct weft_state *s;
+    int r = open_state(trial, dir, 0, &s, err);
+    if (r < 0) return r;
+    s->plain = plain;
+    r = measure(trial, s, dir, yes, err);
+    weft__state_free(s);
+    weft__strbuf_printf(&turns, "%s.turns", dir);
+    unlink(turns.s);
+    weft__strbuf_fini(&turns);
+    return r;
+}
+
 int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, struct weft_judged *out, struct weft_err *err) {
     struct weft_trial *trial = ctx;
     struct weft_steered s = steer(trial, c, WEFT_CHAOS_TURNS, WEFT_NEXT_TURNS);
     struct weft_ending e;
     struct weft_failure f;
     struct weft_state *state;
-    bool by_command;
+    bool by_command, again;
     unsigned pass, by;
     int r;
     if (c->wanted == WEFT_SOUND) {
@@ -239,7 +255,9 @@ int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, 
     /* Nothing more is left out, so orders that do not depend on the turns pass as they did. */
     unsigned orders = weft__candidate_whole(c) ? trial->orders & 1u << WEFT_NEXT_TURNS : trial->orders;
     if ((r = alone_all(trial, c, dir, orders, false, &pass, &by, err)) < 0) return r;
-    if (by == orders) out->verdict = WEFT_FAILS;
+    if (by != orders) return 0;
+    if ((r = fails_again(trial, dir, c->plain, &again, err)) < 0) return r;
+    if (again) out->verdict = WEFT_FAILS;
     return 0;
 }
 
@@ -249,7 +267,8 @@ int weft__trial_open(void *ctx, const char *dir, const struct weft_judged *j, st
     int r = open_state(trial, dir, j->key, &s, err);
     if (r < 0) return r;
     s->plain = j->plain;
-    if ((r = measure(trial, s, dir, err)) < 0) {
+    bool same;
+    if ((r = measure(trial, s, dir, &same, err)) < 0) {
         weft__state_free(s);
         return r;
     }
