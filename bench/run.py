@@ -396,8 +396,8 @@ def main():
     lines = [
         "# Kernels" if options.only == "kernels" else "# Benchmarks",
         "",
-        "Written by `make bench%s` on %s, %d cores: medians of %d rounds of native, record, replay in turn."
-        % ("-kernels" if options.only == "kernels" else "", datetime.date.today().isoformat(), CORES, options.rounds),
+        "Written by `make bench%s` on %s, %d cores: medians of %d rounds of native, record, replay in turn; load average at the start %.1f."
+        % ("-kernels" if options.only == "kernels" else "", datetime.date.today().isoformat(), CORES, options.rounds, os.getloadavg()[0]),
         "",
     ]
     for name, part in (("micro", micro), ("calls", calls), ("real", real), ("parallel", parallel), ("kernels", kernels)):

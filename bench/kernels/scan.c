@@ -9,7 +9,7 @@
 
 #define FILE_SIZE (1 << 20)
 #define READ_SIZE (1 << 16)
-#define PASSES 32 /* each file is in the queue so often */
+#define PASSES 24 /* each file is in the queue so often */
 static const char pattern[] = "needle";
 #define LENGTH (sizeof pattern - 1)
 
