@@ -590,6 +590,9 @@ WEFT_HIDDEN void *weft__enter_fault(void) {
                            q->fault_ip, (unsigned long)q->fault.si_addr, it.info.si_signo, it.regs[REG_RIP], (unsigned long)it.info.si_addr);
     }
     run(t, &it, k);
+    /* The instruction is done again, and nothing looks whether its memory is still the thread's: it is taken, up to a line on both sides. */
+    uint64_t at = (uint64_t)(uintptr_t)it.info.si_addr & ~(WEFT_LINE - 1ul);
+    if ((sig == SIGSEGV || sig == SIGBUS) && at >= WEFT_LINE && at < 1ul << 47) weft__take(t, (void *)(at - WEFT_LINE), 3ul * WEFT_LINE);
     /* Others of the same kind that somebody sent are delivered at the next place. */
     weft__leave(t, was);
     k->mask = weft__signal_kernel_mask(t);
