@@ -109,14 +109,14 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
 
 /* ---- entries from instrumented code -------------------------------------------------------------------------------
  * Cold entries are jumped to, not called: the address to come back to is in rax, nothing is written to the program's
- * stack, and every register but rax and the flags is preserved. The operands of a miss or a range go through two words of the thread control
- * block, so that the compiler has no reason to move anything out of its registers, or to the stack, only where a check misses; those
- * of the others are in rdi and rsi, of a repeat in tls.saved.
+ * stack, and every register but rax and the flags is preserved. The operands of a miss go through tls.saved[9] and [10], so
+ * that the compiler has no reason to move anything out of its registers, or to the stack, only where a check misses; those
+ * of the others are in rdi and rsi.
  *
  *   __weft_tick_cold    clock has reached limit
  *   __weft_tick_spin    the same, in a loop that only waits for others
- *   __weft_range        WEFT_TCB_ADDRESS: the first line; WEFT_TCB_ACCESS: how many, 0: too many | WEFT_RANGE_WRITE. A loop will touch them.
- *   __weft_miss         WEFT_TCB_ADDRESS; WEFT_TCB_ACCESS: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
+ *   __weft_range        saved[9]: the first line; saved[10]: how many, 0: too many | WEFT_RANGE_WRITE. A loop will touch them.
+ *   __weft_miss         saved[9]: address; saved[10]: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
  *                       A read of a line that saved[3] lists as shared by this thread goes on at once.
  *                       When it returns, the access may be done; what it had to lock is released at the thread's next
  *                       tick or miss. Of an atomic, `operand` has the operands.
@@ -126,11 +126,6 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  *   __weft_come_in      an address-taken function was entered while outside, or a call of foreign code is over
  *   __weft_go_out       such a function is left again, or foreign code is about to be called
  */
-/* From the fs base: of the four words that libc keeps for transactional memory. The entries have the first one for a moment (stubs.S). */
-#define WEFT_TCB_SCRATCH 0x50
-#define WEFT_TCB_ADDRESS 0x60
-#define WEFT_TCB_ACCESS 0x68
-
 #define WEFT_ACC_SIZE 0x0000ffffu
 #define WEFT_ACC_OP_SHIFT 16 /* enum weft_atomic, of an atomic */
 #define WEFT_ACC_OP 0x00ff0000u
@@ -480,7 +475,7 @@ struct weft_debug {
     uint32_t waiting_flag; /* uint32_t: at an edge: which flag */
     uint32_t waiting_site; /* uint64_t: and where */
     uint32_t items;        /* pointer: its next struct weft_sched_item that may not be met yet */
-    uint32_t scratch;      /* of the thread control block, from the fs base: WEFT_TCB_SCRATCH; the entries' words end 32 bytes behind */
+    uint32_t scratch;      /* of the thread control block, from the fs base: a word of the entries' */
     uint32_t calling;      /* not an offset: 1 during a call that the debugger makes; malloc then leaves the program's heap alone */
     /* For such calls: with all other threads stopped, *mode WEFT_NATIVE, *selector and the thread's own 0, its limit the
      * largest and its id 0, the runtime lets them pass. Afterwards all of it, the whole struct weft_tls and the scratch word are

@@ -8,6 +8,7 @@
 #include <linux/time_types.h>
 #include <sys/prctl.h>
 
+#define SCRATCH 0x50 /* stubs.S */
 
 struct weft_debug __weft_debug = {
     .version = WEFT_DEBUG_VERSION,
@@ -17,7 +18,7 @@ struct weft_debug __weft_debug = {
     .waiting_flag = offsetof(struct weft_thread, waiting_flag),
     .waiting_site = offsetof(struct weft_thread, waiting_site),
     .items = offsetof(struct weft_thread, items),
-    .scratch = WEFT_TCB_SCRATCH,
+    .scratch = SCRATCH,
 };
 
 __attribute__((noinline)) void __weft_debug_hook(uint64_t event, uint64_t slot, uint64_t tick, uint64_t site) {

@@ -10,7 +10,7 @@
 #include <x86intrin.h>
 
 // CHECK-LABEL: @add(
-// CHECK: __weft_miss{{.*}}(ptr elementtype(i8) %p, i32 50331652)
+// CHECK: __weft_miss{{.*}}(ptr %p, i32 50331652)
 // CHECK: call void asm sideeffect "", "~{memory}"()
 // CHECK-NEXT: asm sideeffect "lock; xaddl
 uint32_t add(uint32_t *p, uint32_t x) {
@@ -55,11 +55,11 @@ int careless(int *p) {
 }
 // 16 bytes, by the name; 8, by the suffix; 4, by the register.
 // CHECK-LABEL: @wide(
-// CHECK: __weft_miss{{.*}}(ptr elementtype(i8) %p, i32 50331664)
+// CHECK: __weft_miss{{.*}}(ptr %p, i32 50331664)
 // CHECK-LABEL: @suffix(
-// CHECK: __weft_miss{{.*}}(ptr elementtype(i8) %p, i32 50331656)
+// CHECK: __weft_miss{{.*}}(ptr %p, i32 50331656)
 // CHECK-LABEL: @by_register(
-// CHECK: __weft_miss{{.*}}(ptr elementtype(i8) %p, i32 50331652)
+// CHECK: __weft_miss{{.*}}(ptr %p, i32 50331652)
 void wide(long *p, long a, long d) { __asm__ volatile("lock; cmpxchg16b %0" : "+m"(*p), "+a"(a), "+d"(d) : "b"(1l), "c"(2l) : "cc"); }
 void suffix(char *p) { __asm__ volatile("lock; incq %0" : "+m"(*p) : : "cc"); }
 int by_register(char *p, int x) {
@@ -70,11 +70,11 @@ int by_register(char *p, int x) {
 // CHECK: [[W:%.*]] = ashr i64 %n, 6
 // CHECK: [[B:%.*]] = mul i64 [[W]], 8
 // CHECK: [[AT:%.*]] = getelementptr i8, ptr %p, i64 [[B]]
-// CHECK: __weft_miss{{.*}}(ptr elementtype(i8) [[AT]], i32 50331656)
+// CHECK: __weft_miss{{.*}}(ptr [[AT]], i32 50331656)
 void bit(long *p, long n) { __asm__ volatile("lock; btsq %1, %0" : "+m"(*p) : "r"(n) : "cc"); }
 
 // CHECK-LABEL: @jumping(
-// CHECK: __weft_miss{{.*}}(ptr elementtype(i8) %p, i32 4)
+// CHECK: __weft_miss{{.*}}(ptr %p, i32 4)
 // CHECK: callbr void asm
 int jumping(int *p) {
     __asm__ goto("cmpl $0, %0; je %l1" : : "m"(*p) : "cc" : zero);

@@ -10,7 +10,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK-LABEL: define void @aligned
 ; CHECK-COUNT-1: inttoptr i64 {{.*}} to ptr
 ; CHECK-NOT: inttoptr
-; CHECK: __weft_miss{{.*}}(ptr elementtype(i8) %p, i32 4)
+; CHECK: __weft_miss{{.*}}(ptr %p, i32 4)
 ; CHECK: call void asm sideeffect "", "~{memory}"()
 ; CHECK-NEXT: load i32
 define void @aligned(ptr %p) {
@@ -20,7 +20,7 @@ define void @aligned(ptr %p) {
 ; CHECK-LABEL: define void @unaligned
 ; CHECK-COUNT-2: inttoptr i64 {{.*}} to ptr
 ; CHECK-NOT: inttoptr
-; CHECK: __weft_miss{{.*}}(ptr elementtype(i8) %p, i32 16777224)
+; CHECK: __weft_miss{{.*}}(ptr %p, i32 16777224)
 ; CHECK: call void asm sideeffect "", "~{memory}"()
 ; CHECK-NEXT: store i64 1
 define void @unaligned(ptr %p) {
@@ -30,15 +30,15 @@ define void @unaligned(ptr %p) {
 ; CHECK-LABEL: define void @byte
 ; CHECK-COUNT-1: inttoptr i64 {{.*}} to ptr
 ; CHECK-NOT: inttoptr
-; CHECK: (ptr elementtype(i8) %p, i32 1)
+; CHECK: (ptr %p, i32 1)
 define void @byte(ptr %p) {
   %v = load i8, ptr %p, align 1
   ret void
 }
 ; CHECK-LABEL: define void @odd
-; CHECK: (ptr elementtype(i8) %p, i32 3)
-; CHECK: (ptr elementtype(i8) %p, i32 16777217)
-; CHECK: (ptr elementtype(i8) %p, i32 10)
+; CHECK: (ptr %p, i32 3)
+; CHECK: (ptr %p, i32 16777217)
+; CHECK: (ptr %p, i32 10)
 define void @odd(ptr %p) {
   %v = load i24, ptr %p, align 4
   store i1 true, ptr %p
@@ -48,7 +48,7 @@ define void @odd(ptr %p) {
 ; CHECK-LABEL: define void @wide
 ; CHECK-COUNT-1: inttoptr i64 {{.*}} to ptr
 ; CHECK-NOT: inttoptr
-; CHECK: (ptr elementtype(i8) %p, i32 64)
+; CHECK: (ptr %p, i32 64)
 define void @wide(ptr %p) {
   %v = load <16 x i32>, ptr %p, align 64
   ret void
@@ -57,7 +57,7 @@ define void @wide(ptr %p) {
 ; CHECK-LABEL: define void @wider
 ; CHECK-COUNT-3: inttoptr i64 {{.*}} to ptr
 ; CHECK-NOT: inttoptr
-; CHECK: (ptr elementtype(i8) %p, i32 16777344)
+; CHECK: (ptr %p, i32 16777344)
 define void @wider(ptr %p, <32 x i32> %v) {
   store <32 x i32> %v, ptr %p, align 4
   ret void
@@ -73,19 +73,19 @@ define void @huge(ptr %p) {
   ret void
 }
 ; CHECK-LABEL: define void @kinds
-; CHECK: (ptr elementtype(i8) %p, i32 4)
+; CHECK: (ptr %p, i32 4)
 ; CHECK: load volatile i32
-; CHECK: (ptr elementtype(i8) %p, i32 134217736)
+; CHECK: (ptr %p, i32 134217736)
 ; CHECK: load atomic i64
 ; An atomic says which it is, and where it misses, what it works with: the value, and what is expected.
 ; CHECK: store i64 1, ptr getelementptr (i8, ptr @__weft_tls, i64 128)
-; CHECK: (ptr elementtype(i8) %p, i32 50659332)
+; CHECK: (ptr %p, i32 50659332)
 ; CHECK: atomicrmw
 ; CHECK: store i64 1, ptr getelementptr (i8, ptr @__weft_tls, i64 128)
 ; CHECK: store i64 0, ptr getelementptr (i8, ptr @__weft_tls, i64 136)
 ; CHECK: store i64 0, ptr getelementptr (i8, ptr @__weft_tls, i64 144)
 ; CHECK: store i64 0, ptr getelementptr (i8, ptr @__weft_tls, i64 152)
-; CHECK: (ptr elementtype(i8) %p, i32 50528272)
+; CHECK: (ptr %p, i32 50528272)
 ; CHECK: cmpxchg
 ; CHECK: fence seq_cst
 define void @kinds(ptr %p) {
@@ -107,13 +107,13 @@ define void @segment(ptr addrspace(257) %p, ptr %q) {
   ret void
 }
 ; CHECK-LABEL: define void @copies
-; CHECK: (ptr elementtype(i8) %q, i32 12)
+; CHECK: (ptr %q, i32 12)
 ; CHECK: load i96, ptr %q
-; CHECK: (ptr elementtype(i8) %p, i32 16777228)
+; CHECK: (ptr %p, i32 16777228)
 ; CHECK: store i96 {{.*}}, ptr %p
 ; CHECK: call ptr @__weft_memcpy(ptr %p, ptr %q, i64 65)
 ; CHECK: call ptr @__weft_memmove(ptr %p, ptr %q, i64 %n)
-; CHECK: (ptr elementtype(i8) %p, i32 16777228)
+; CHECK: (ptr %p, i32 16777228)
 ; CHECK: call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 12
 ; CHECK: call ptr @__weft_memset(ptr %p, i32 {{.*}}, i64 %n)
 ; CHECK: call ptr @__weft_memcpy(ptr %p, ptr %q, i64 %n)
@@ -139,9 +139,9 @@ define void @strings(ptr %p, ptr %q, i64 %n) {
   ret void
 }
 ; CHECK-LABEL: define void @masked
-; CHECK: (ptr elementtype(i8) %p, i32 32)
+; CHECK: (ptr %p, i32 32)
 ; CHECK: call <8 x i32> @llvm.masked.load
-; CHECK: (ptr elementtype(i8) %p, i32 83886112)
+; CHECK: (ptr %p, i32 83886112)
 ; CHECK: call void @llvm.masked.store
 ; CHECK: call void @__weft_take_begin()
 ; CHECK-COUNT-2: call void @__weft_take_range(ptr {{.*}}, i64 {{.*}}, i32 0)
@@ -168,7 +168,7 @@ define void @takes(ptr byval([3 x i64]) align 8 %p) {
 ; CHECK-LABEL: define void @allocas
 ; CHECK-NEXT: %a = alloca i32
 ; CHECK-NEXT: %b = alloca i64
-; CHECK: (ptr elementtype(i8) %p, i32 4)
+; CHECK: (ptr %p, i32 4)
 define void @allocas(ptr %p) {
   %a = alloca i32
   %v = load i32, ptr %p
@@ -177,7 +177,7 @@ define void @allocas(ptr %p) {
   ret void
 }
 ; CHECK-LABEL: define i32 @arguments
-; CHECK: (ptr elementtype(i8) %p, i32 83886104)
+; CHECK: (ptr %p, i32 83886104)
 ; CHECK: va_arg
 define i32 @arguments(ptr %p) {
   %v = va_arg ptr %p, i32

@@ -14,6 +14,7 @@
 #define READS 64    /* saved[3]: the shared lines that the thread may read (owner.c); NULL: none */
 #define WEFT_READS 4096 /* as in runtime.h */
 #define SPARE 72    /* saved[4], saved[5]: two registers, for a moment */
+#define OPERAND 112 /* saved[9], saved[10]: address and access of a miss */
 
 /* The general registers that a C function may change, but r11. */
 .macro SAVE

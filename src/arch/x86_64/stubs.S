@@ -9,9 +9,7 @@
  * runtime's stack, at its very top, so that nested signal frames do not hide it. */
 #include "entry.h"
 
-#define SCRATCH 0x50 /* WEFT_TCB_SCRATCH, _ADDRESS, _ACCESS: words of the thread control block, which need no base register */
-#define ADDRESS 0x60
-#define ACCESS 0x68
+#define SCRATCH 0x50 /* a word of the thread control block that libc keeps for transactional memory: needs no base register */
 #define SEVENTH 104 /* saved[8]: the last argument of syscall() */
 
         .text
@@ -23,10 +21,10 @@
         je 7f
         movq %rcx, %fs:SPARE(%r11)
         movq %rdx, %fs:SPARE+8(%r11)
-        movl %fs:ADDRESS, %ecx
+        movl %fs:OPERAND(%r11), %ecx
         movl %ecx, %edx
         andl $63, %edx
-        addl %fs:ACCESS, %edx
+        addl %fs:OPERAND+8(%r11), %edx
         cmpl $64, %edx
         ja 6f
         movq %fs:READS(%r11), %r11
@@ -90,8 +88,8 @@
         .cfi_escape 0x10, 0x0a, 2, 0x77, 0x00
         .cfi_escape 0x10, 0x0b, 3, 0x77, 0xc0, 0x00
         .if \operands
-        movq %fs:ADDRESS, %rdi
-        movl %fs:ACCESS, %esi
+        movq %fs:OPERAND(%r11), %rdi
+        movl %fs:OPERAND+8(%r11), %esi
         .endif
         movq %rax, %rdx
         cld

@@ -112,21 +112,9 @@ static void operands(struct weft_rw *r, uint64_t n) {
     }
 }
 
-/* The address, once more, for the check alone. Otherwise it would be kept in a register from the check to the access; so it is a part of
- * the access's own instruction, and of the one that tells it to a miss. A field's object may be an element of an array: that as well. */
-static LLVMValueRef own_address(struct weft_rw *r, LLVMValueRef p) {
-    if (!LLVMIsAGetElementPtrInst(p) || LLVMGetTypeKind(LLVMTypeOf(p)) != LLVMPointerTypeKind) return p;
-    int field = 1;
-    for (int k = 1; k < LLVMGetNumOperands(p); k++) field &= LLVMIsAConstant(LLVMGetOperand(p, (unsigned)k)) != NULL;
-    LLVMValueRef c = LLVMInstructionClone(p);
-    if (field) LLVMSetOperand(c, 0, own_address(r, LLVMGetOperand(p, 0)));
-    LLVMInsertIntoBuilder(r->b, c);
-    return c;
-}
-
 void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
     weft__rw_at(r, before);
-    LLVMValueRef pi = LLVMBuildPtrToInt(r->b, own_address(r, p), r->i64, "");
+    LLVMValueRef pi = LLVMBuildPtrToInt(r->b, p, r->i64, "");
     LLVMValueRef bad = tls_asm(r, 0, entry_of(r, pi), WEFT_TLS_ME);
     if (!(align >= n && n <= WEFT_LINE && !(n & (n - 1))) && n > 1)
         for (uint64_t k = WEFT_LINE; k < n + WEFT_LINE - 1; k += WEFT_LINE) { /* a byte in each line */
@@ -139,8 +127,7 @@ void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint
     if (r->atomic) operands(r, n);
     LLVMValueRef a[2] = {p, LLVMConstInt(r->i32, n | flags, 0)};
     LLVMTypeRef in[2] = {r->ptr, r->i32};
-    LLVMValueRef miss = LLVMBuildCall2(r->b, LLVMFunctionType(r->vd, in, 2, 0), r->miss, a, 2, "");
-    LLVMAddCallSiteAttribute(miss, 1, LLVMCreateTypeAttribute(r->c, LLVMGetEnumAttributeKindForName("elementtype", 11), r->i8));
+    LLVMBuildCall2(r->b, LLVMFunctionType(r->vd, in, 2, 0), r->miss, a, 2, "");
     weft__rw_at(r, before);
     weft__rw_call0(r, r->barrier);
     r->s->checks++;
@@ -317,12 +304,10 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
     r->tick_spin = asm_jump(r, "__weft_tick_spin", r->cold_t, rax_only, clock_again);
     r->come_in = asm_jump(r, "__weft_come_in", r->cold_t, c0, "");
     r->go_out = asm_jump(r, "__weft_go_out", r->cold_t, c0, "");
-    /* Address and access go through words that need no base register (WEFT_TCB_). The address is an addressing mode, as in the access
-     * that follows: it takes no other registers than that, so there is no reason to spill any only where a check misses. */
-    _Static_assert(WEFT_TCB_ADDRESS == 0x60 && WEFT_TCB_ACCESS == 0x68, "tcb");
-    static const char miss[] = "leaq $0, %rax\n\tmovq %rax, %fs:0x60\n\tmovl $1, %fs:0x68\n\t"
+    /* Address and access go through tls.saved[9] and [10] (abi.h). */
+    static const char miss[] = "movq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq $0, %fs:112(%rax)\n\tmovl $1, %fs:120(%rax)\n\t"
                                "leaq 777f(%rip), %rax\n\tjmpq *__weft_miss@GOTPCREL(%rip)\n777:\n\txorl %eax, %eax";
-    static const char miss_c[] = "*m,i,~{rax},~{memory},~{dirflag},~{fpsr},~{flags}";
+    static const char miss_c[] = "r,i,~{rax},~{memory},~{dirflag},~{fpsr},~{flags}";
     LLVMTypeRef miss_in[2] = {r->ptr, r->i32};
     r->miss = LLVMGetInlineAsm(LLVMFunctionType(r->vd, miss_in, 2, 0), miss, sizeof miss - 1, miss_c, sizeof miss_c - 1, 1, 0, LLVMInlineAsmDialectATT, 0);
     r->verify = asm_jump(r, "__weft_verify", r->cold2_t, c2, "");

@@ -52,7 +52,7 @@ static void range(void *ctx, LLVMValueRef before, LLVMValueRef line, LLVMValueRe
     snprintf(text, sizeof text,
              "testl %%edx, %%edx\n\tje 8f\n"
              "7:\tandl $$%lu, %%ecx\n\tmovzwl %lu(,%%rcx,2), %%eax\n\txorw %s, %%ax\n\tjne 8f\n\tincl %%ecx\n\tdecl %%edx\n\tjne 7b\n\tjmp 9f\n"
-             "8:\t%smovq %%rcx, %%fs:0x60\n\tmovl %%edx, %%fs:0x68\n\t"
+             "8:\t%smovq __weft_tls@GOTTPOFF(%%rip), %%rax\n\tmovq %%rcx, %%fs:112(%%rax)\n\tmovl %%edx, %%fs:120(%%rax)\n\t"
              "leaq 777f(%%rip), %%rax\n\tjmpq *__weft_range@GOTPCREL(%%rip)\n777:\n"
              "9:\txorl %%eax, %%eax\n\txorl %%ecx, %%ecx\n\txorl %%edx, %%edx",
              WEFT_TABLE_ENTRIES - 1, (unsigned long)WEFT_TABLE_ADDR, me, write ? "orl $$0x80000000, %edx\n\t" : "");
