@@ -423,7 +423,7 @@ has become stays so."""
         self.debug, self.thread = debug, Thread(debug)
         t = self.thread
         self.words = [(a, gdb.selected_inferior().read_memory(a, n).tobytes())
-                      for a, n in ((debug.calling, 4), (debug.mode, 4), (debug.selector, 1), (t.fs + debug.scratch, 8), (t.tls, 160))]
+                      for a, n in ((debug.calling, 4), (debug.mode, 4), (debug.selector, 1), (t.fs + debug.scratch, 8), (t.tls, 168))]
         self.locking = gdb.parameter("scheduler-locking")
         gdb.execute("set scheduler-locking on")
         write(debug.calling, "I", 1)

@@ -19,8 +19,11 @@ static struct __attribute__((packed)) {
     uint64_t c;
 } odd[N / 8];
 static uint64_t total;
+static pthread_barrier_t all;
 static char *page; /* one that nobody may touch, now and then */
 static volatile uint32_t faults;
+static __thread uint32_t box[200];
+static uint32_t *volatile door[MAX_THREADS];
 
 static NOINLINE void shift(uint32_t *to, const uint32_t *from, int n) {
     for (int i = 0; i < n; i++) to[i] += from[i] * 3 + 1;
@@ -69,11 +72,13 @@ static uint64_t cook(int me) {
     uint64_t h = seed_of(me);
     int per = N / threads, lo = per * me;
     char *own = malloc(20000);
+    door[me] = box;
+    pthread_barrier_wait(&all);
     for (long i = 0; i < rounds; i++) {
         int n = (int)(h % 900) + 10, at = (int)((h >> 16) % (N - 1000));
         int mine = (h >> 32) % 2; /* its own part, but for the borders */
         if (mine) at = lo, n = per;
-        switch ((h >> 40) % 10) {
+        switch ((h >> 40) % 11) {
         case 0: shift(words + at, words + (at + 500) % (N - n), n); break;
         case 1: back(longs + at, n); break;
         case 2: h = mix(h, sum(bytes + at, halves + at, n)); break;
@@ -81,6 +86,11 @@ static uint64_t cook(int me) {
         case 4: h = mix(h, (uint64_t)find(words + at, n, (uint32_t)(h >> 8) & 0xff)); break;
         case 5: smooth(reals + at, n); break;
         case 6: gather(n % (N / 8)); break;
+        case 9: /* thread-local memory that others know */
+            for (int k = 0; k < 200; k++) box[k] = box[k] * 3 + words[k];
+            shift(door[h % (uint64_t)threads], words, 200);
+            h = mix(h, box[h % 200]);
+            break;
         case 7: mingle(words + at, longs, n); break;
         case 8:
             for (int k = 0; k < 20000; k++) own[k] = (char)(own[k] + k + (int)words[at]);
@@ -93,6 +103,7 @@ static uint64_t cook(int me) {
         h = mix(h, total);
     }
     free(own);
+    pthread_barrier_wait(&all);
     return h;
 }
 
@@ -101,6 +112,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < N; i++) bytes[i] = (uint8_t)i, halves[i] = (uint16_t)(i * 7), words[i] = (uint32_t)i * 2654435761u, longs[i] = (uint64_t)i, reals[i] = i;
     page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < 4096; i++) page[i] = (char)i;
+    pthread_barrier_init(&all, NULL, (unsigned)threads);
     struct sigaction a;
     memset(&a, 0, sizeof a);
     a.sa_sigaction = on_fault;

@@ -97,32 +97,31 @@ static void check(struct weft_rw *r, LLVMValueRef p, uint64_t n, unsigned align,
         snprintf(me, sizeof me, "$2");
     else
         snprintf(me, sizeof me, "%%fs:__weft_tls@tpoff+%u", WEFT_TLS_ME);
-    size_t k = (size_t)snprintf(text, sizeof text, "leaq $0, %%rax\n\tmovq %%rax, %%fs:0x60\n\tmovl $1, %%fs:0x68\n\t");
-    for (int last = 0; last <= !(align >= n && !(n & (n - 1))); last++) {
-        if (last) k += (size_t)snprintf(text + k, sizeof text - k, "movl %%fs:0x60, %%eax\n\taddl $$%lu, %%eax\n\t", (unsigned long)n - 1);
-        k += (size_t)snprintf(text + k, sizeof text - k, "shrl $$%u, %%eax\n\tmovzwl %lu(,%%rax,2), %%eax\n\txorw %s, %%ax\n\tjne 776f\n\t",
-                              WEFT_LINE_SHIFT, (unsigned long)WEFT_TABLE_ADDR, me);
-    }
-    snprintf(text + k, sizeof text - k, "jmp 778f\n776:\tleaq 777f(%%rip), %%rax\n\tjmpq *__weft_miss@GOTPCREL(%%rip)\n777:\n778:\txorl %%eax, %%eax");
+    size_t k = 0;
+    for (int last = 0; last <= !(align >= n && !(n & (n - 1))); last++)
+        k += (size_t)snprintf(text + k, sizeof text - k, "leal %lu($0), %%eax\n\tshrl $$%u, %%eax\n\tmovzwl %lu(,%%rax,2), %%eax\n\txorw %s, %%ax\n\tjne 776f\n\t",
+                              last ? (unsigned long)n - 1 : 0ul, WEFT_LINE_SHIFT, (unsigned long)WEFT_TABLE_ADDR, me);
+    snprintf(text + k, sizeof text - k,
+             "jmp 778f\n776:\tmovq __weft_tls@GOTTPOFF(%%rip), %%rax\n\tmovq $0, %%fs:112(%%rax)\n\tmovl $1, %%fs:120(%%rax)\n\t"
+             "leaq 777f(%%rip), %%rax\n\tjmpq *__weft_miss@GOTPCREL(%%rip)\n777:\n778:\txorl %%eax, %%eax");
     LLVMTypeRef in[3] = {r->ptr, r->i32, r->ptr};
     LLVMValueRef a[3] = {p, LLVMConstInt(r->i32, n | flags, 0), weft__rw_tls_word(r, WEFT_TLS_ME)};
-    LLVMValueRef c = call_asm(r, LLVMFunctionType(r->vd, in, 2 + shared, 0), text, shared ? "*m,i,*m,~{rax},~{memory}" RULE : "*m,i,~{rax},~{memory}" RULE, a, 2 + shared);
-    is_memory(r, c, 0, r->i8);
+    LLVMValueRef c = call_asm(r, LLVMFunctionType(r->vd, in, 2 + shared, 0), text, shared ? "r,i,*m,~{rax},~{memory}" RULE : "r,i,~{rax},~{memory}" RULE, a, 2 + shared);
     if (shared) is_memory(r, c, 2, r->i16);
 }
 
 void weft__rw_check_lost(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
     char text[96];
     unsigned shared = (unsigned)r->o->shared_library;
-    LLVMTypeRef out[2] = {r->i32, r->i32}, ft = LLVMFunctionType(LLVMStructTypeInContext(r->c, out, 2, 0), &r->ptr, shared, 0);
-    LLVMValueRef word = weft__rw_tls_word(r, WEFT_TLS_LOST);
+    LLVMTypeRef out[2] = {r->i32, r->i32}, in[2] = {r->ptr, r->ptr}, ft = LLVMFunctionType(LLVMStructTypeInContext(r->c, out, 2, 0), in, 1 + shared, 0);
+    LLVMValueRef a[2] = {p, weft__rw_tls_word(r, WEFT_TLS_LOST)}; /* the address is in a register in both ways */
     if (shared)
-        snprintf(text, sizeof text, "xorl %%eax, %%eax\n\tcmpb $$0, $2");
+        snprintf(text, sizeof text, "xorl %%eax, %%eax\n\tcmpb $$0, $3");
     else
         snprintf(text, sizeof text, "xorl %%eax, %%eax\n\tcmpb $$0, %%fs:__weft_tls@tpoff+%u", WEFT_TLS_LOST);
     weft__rw_at(r, before);
-    LLVMValueRef c = call_asm(r, ft, text, shared ? "={ax},={@ccne},*m" RULE : "={ax},={@ccne}" RULE, &word, shared);
-    if (shared) is_memory(r, c, 0, r->i8);
+    LLVMValueRef c = call_asm(r, ft, text, shared ? "=&{ax},={@ccne},r,*m" RULE : "=&{ax},={@ccne},r" RULE, a, 1 + shared);
+    if (shared) is_memory(r, c, 1, r->i8);
     LLVMValueRef lost = LLVMBuildICmp(r->b, LLVMIntNE, LLVMBuildExtractValue(r->b, c, 1, ""), LLVMConstInt(r->i32, 0, 0), "");
     weft__rw_at(r, weft__shim_cold(lost, before));
     LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
