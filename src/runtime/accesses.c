@@ -25,8 +25,13 @@ void weft__accesses_open(struct weft_control *c, long fd) {
 }
 
 void weft__access_note(struct weft_thread *t, uint64_t addr, uint32_t what, uint64_t site) {
-    uint64_t tick = t->tls->clock, i = __atomic_fetch_add(&list->next, 1, __ATOMIC_SEQ_CST);
+    static int lock;
+    uint64_t tick = t->tls->clock;
+    weft__lock(&lock);
+    uint64_t i = list->next;
     list->ring[i % list->room] = (struct weft_access){addr, site, tick, t->slot, what};
+    __atomic_store_n(&list->next, i + 1, __ATOMIC_RELEASE); /* who looks from outside sees whole ones only */
+    weft__unlock(&lock);
     for (uint64_t k = 0; k < list->stops; k++) {
         struct weft_access *s = &list->stop[k];
         if (s->slot == t->slot && s->tick == tick && s->site == site && s->addr == addr && !s->what++) weft__look((uint32_t)k);

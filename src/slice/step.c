@@ -321,7 +321,7 @@ static struct weft_follow_thread *by_slot(struct weft_stepping *s, uint32_t slot
 
 /* What the runtime has noted since. */
 static int drain(struct weft_stepping *s, struct weft_err *err) {
-    uint64_t next = __atomic_load_n(&s->list->next, __ATOMIC_SEQ_CST);
+    uint64_t next = __atomic_load_n(&s->list->next, __ATOMIC_ACQUIRE);
     if (next - s->own->drained > s->list->room) return weft__err(err, EOVERFLOW, "the list of accesses is too short: one call makes more than %llu",
                                                                  (unsigned long long)s->list->room);
     for (; s->own->drained < next; s->own->drained++) {
