@@ -68,6 +68,8 @@ static inline uint64_t weft_place_below(uint64_t next, uint64_t n) {
  * `__weft_tls`, thread-local, initial-exec. Executables define it themselves (the pass adds a definition), so that their
  * accesses are one fs-relative instruction; the runtime's own definition serves processes whose executable was not built
  * with weft. */
+#define WEFT_RANGES 8 /* of a loop, at most */
+#define WEFT_RANGE_WRITES (1ull << 63)
 struct weft_tls {
     uint64_t clock;    /* 0: ticks so far; written by the thread only */
     uint64_t limit;    /* 8: the tick at which to call the runtime; record: others store 0 to ask for attention */
@@ -79,8 +81,11 @@ struct weft_tls {
     void *self;        /* 32: struct weft_thread * */
     uint64_t saved[11];/* 40: scratch of the stubs */
     uint64_t operand[4];/* 128: of an atomic that misses: value, expected value; each two words */
-    uint8_t lost;      /* 160: since the thread looked at what a loop touches it may have let go of it (ranges.c); or it did not have it */
+    uint8_t fast;      /* 160: the thread is in a loop's copy without checks, and these are its ranges, so many; 0: it is in none, or has to leave it */
     uint8_t zero[7];
+    struct weft_tls_range {
+        uint64_t at, size; /* bytes; WEFT_RANGE_WRITES */
+    } range[WEFT_RANGES];  /* 168 */
 };
 #define WEFT_TLS_CLOCK 0
 #define WEFT_TLS_LIMIT 8
@@ -92,8 +97,9 @@ struct weft_tls {
 #define WEFT_TLS_SELF 32
 #define WEFT_TLS_SAVED 40
 #define WEFT_TLS_OPERAND 128
-#define WEFT_TLS_LOST 160
-#define WEFT_TLS_SIZE 168
+#define WEFT_TLS_FAST 160
+#define WEFT_TLS_RANGE 168
+#define WEFT_TLS_SIZE (168 + 16 * WEFT_RANGES)
 _Static_assert(offsetof(struct weft_tls, clock) == WEFT_TLS_CLOCK, "tls");
 _Static_assert(offsetof(struct weft_tls, limit) == WEFT_TLS_LIMIT, "tls");
 _Static_assert(offsetof(struct weft_tls, me) == WEFT_TLS_ME, "tls");
@@ -104,7 +110,8 @@ _Static_assert(offsetof(struct weft_tls, rt_sp) == WEFT_TLS_RT_SP, "tls");
 _Static_assert(offsetof(struct weft_tls, self) == WEFT_TLS_SELF, "tls");
 _Static_assert(offsetof(struct weft_tls, saved) == WEFT_TLS_SAVED, "tls");
 _Static_assert(offsetof(struct weft_tls, operand) == WEFT_TLS_OPERAND, "tls");
-_Static_assert(offsetof(struct weft_tls, lost) == WEFT_TLS_LOST, "tls");
+_Static_assert(offsetof(struct weft_tls, fast) == WEFT_TLS_FAST, "tls");
+_Static_assert(offsetof(struct weft_tls, range) == WEFT_TLS_RANGE, "tls");
 _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
 
 /* ---- entries from instrumented code -------------------------------------------------------------------------------
@@ -115,7 +122,8 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  *
  *   __weft_tick_cold    clock has reached limit
  *   __weft_tick_spin    the same, in a loop that only waits for others
- *   __weft_range        saved[9]: the first line; saved[10]: how many, 0: too many | WEFT_RANGE_WRITE. A loop will touch them.
+ *   __weft_range        saved[9]: the first line; saved[10]: how many, 0: too many | WEFT_RANGE_WRITE. A loop will touch them. If the
+ *                       thread does not have them, sets `fast` to 0.
  *   __weft_miss         saved[9]: address; saved[10]: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
  *                       A read of a line that saved[3] lists as shared by this thread goes on at once.
  *                       When it returns, the access may be done; what it had to lock is released at the thread's next
@@ -434,6 +442,7 @@ enum weft_sched_kind {
     WEFT_S_INPUT = 4,   /* item kind WEFT_ITEM_*: see `item`, `op`, data */
     WEFT_S_MEMORY = 5,  /* at (tick, site), after the WAITs: memory changes; data: u64 address, then the bytes */
     WEFT_S_REPEAT = 6,  /* at (tick, site): the iteration that begins there is left out, and the next size - 1 of that site */
+    WEFT_S_LOOP = 7,    /* at tick: a: WEFT_LOOP_* (trace.h) */
 };
 
 struct weft_sched_item {
@@ -503,6 +512,6 @@ enum weft_debug_event {
 /* Every module built with weft carries this ELF note (section .note.weft, owner "weft", type 1). */
 #define WEFT_NOTE_OWNER "weft"
 #define WEFT_NOTE_TYPE 1
-#define WEFT_ABI_VERSION 3
+#define WEFT_ABI_VERSION 4
 
 #endif

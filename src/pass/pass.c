@@ -36,7 +36,7 @@ static void report(const struct weft_pass_options *o, const struct weft_facts *f
     }
     if (json) {
         fprintf(out, "{\"accesses\": %zu, \"shared\": %zu, \"ordered\": %zu, \"ticks\": %zu, \"takes\": %zu, \"outside\": %zu, \"functions\": %zu, \"repeats\": %zu, \"loops\": %zu, \"covered\": %zu, \"left_out\": {", c.accesses,
-                shared, s->checks, s->ticks, s->takes, s->outs, s->functions, s->repeats, s->ranged, s->covered);
+                shared, s->checks, s->ticks, s->takes, s->outs, s->functions, s->repeats, s->copied, s->covered);
         for (int i = 1; i < WEFT_WHY_COUNT; i++)
             fprintf(out, "%s\"%s\": %zu", i == 1 ? "" : ", ", weft__why_name(i), c.by[i]);
         fprintf(out, "}, \"kept\": {");
@@ -52,7 +52,7 @@ static void report(const struct weft_pass_options *o, const struct weft_facts *f
         if (c.by[i]) fprintf(out, "weft:   left out, %s: %zu\n", weft__why_name(i), c.by[i]);
     for (int i = 1; i < WEFT_KEPT_COUNT; i++)
         if (c.kept[i]) fprintf(out, "weft:   kept, %s: %zu\n", weft__kept_name(i), c.kept[i]);
-    if (s->covered) fprintf(out, "weft:   looked at before their loops (%zu): %zu\n", s->ranged, s->covered);
+    if (s->copied) fprintf(out, "weft:   looked at before their loops (%zu): %zu\n", s->copied, s->covered);
     fprintf(out, "weft: %zu ticks, %zu external calls take memory, %zu calls run outside, %zu loops can be left out\n", s->ticks, s->takes, s->outs, s->repeats);
 }
 

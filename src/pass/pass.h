@@ -22,7 +22,7 @@ struct weft_pass_options {
 };
 
 struct weft_pass_stats {
-    size_t checks, ticks, takes, outs, callbacks, functions, repeats, ranged, covered;
+    size_t checks, ticks, takes, outs, callbacks, functions, repeats, covered, copied;
 };
 
 /* ---- shim.cc */
@@ -33,10 +33,6 @@ int weft__shim_returns_twice(LLVMValueRef call);
 int weft__shim_must_tail(LLVMValueRef call);
 void weft__shim_keep_loop(LLVMValueRef branch);
 void weft__shim_comes_from(LLVMBasicBlockRef b, LLVMBasicBlockRef was, LLVMBasicBlockRef is);
-
-/* ---- bounds.cc: what loops touch */
-void weft__bounds(LLVMValueRef fn, void *ctx, int (*is_checked)(void *, LLVMValueRef), void (*begin)(void *, LLVMValueRef before),
-                  void (*range)(void *, LLVMValueRef before, LLVMValueRef line, LLVMValueRef lines, int write), void (*covered)(void *, LLVMValueRef));
 
 /* ---- loops/repeat.c: when a file is compiled */
 int weft__early_run(LLVMModuleRef m);

@@ -82,9 +82,19 @@ static bool is_met(const struct weft_item *i) {
     case WEFT_ITEM_CRASH:
     case WEFT_ITEM_VERIFY:
     case WEFT_ITEM_MEMORY:
+    case WEFT_ITEM_LOOP:
     case WEFT_ITEM_SIGNAL: return true;
     case WEFT_ITEM_REPEAT: return i->op & WEFT_REPEAT_LEFT_OUT;
     default: return false;
+    }
+}
+
+static uint32_t kind_of(uint32_t item) {
+    switch (item) {
+    case WEFT_ITEM_MEMORY: return WEFT_S_MEMORY;
+    case WEFT_ITEM_REPEAT: return WEFT_S_REPEAT;
+    case WEFT_ITEM_LOOP: return WEFT_S_LOOP;
+    default: return WEFT_S_INPUT;
     }
 }
 
@@ -178,7 +188,7 @@ static int second_walk(struct build *b, struct weft_sched_item *items, uint8_t *
             r = changed(b, err);
             break;
         }
-        out->kind = i.kind == WEFT_ITEM_MEMORY ? WEFT_S_MEMORY : i.kind == WEFT_ITEM_REPEAT ? WEFT_S_REPEAT : WEFT_S_INPUT;
+        out->kind = kind_of(i.kind);
         if (i.kind == WEFT_ITEM_MEMORY) out->site = i.op;
         if (i.kind == WEFT_ITEM_REPEAT) memcpy(&out->site, i.data, 8);
         out->a = (uint32_t)i.op;

@@ -30,7 +30,7 @@ struct find {
 };
 
 static bool is_met(uint32_t kind) {
-    return kind != WEFT_ITEM_NOTE && kind != WEFT_ITEM_REACHED && kind != WEFT_ITEM_LOST && kind != WEFT_ITEM_REPEAT;
+    return kind != WEFT_ITEM_NOTE && kind != WEFT_ITEM_REACHED && kind != WEFT_ITEM_LOST && kind != WEFT_ITEM_REPEAT && kind != WEFT_ITEM_LOOP;
 }
 
 static void finish_passes(struct find *f) {

@@ -32,9 +32,9 @@ WEFT_HIDDEN void weft__enter_tick(uint64_t a, uint64_t b, uint64_t site) {
     (void)b;
     if (t) {
         weft__slow_tick(t);
+        weft__loop_tick(t);
         if (unlikely(weft__signal_due(t, WEFT_AT_TICK))) weft__signal_deliver(t, WEFT_AT_TICK, site);
         if (unlikely(t->cancel_type)) weft__cancel_due(t);
-        t->tls->lost = 1;
     } else
         __weft_tls.limit = WEFT_NEVER;
 }
@@ -55,17 +55,6 @@ WEFT_HIDDEN void weft__enter_miss(uint64_t p, uint64_t acc, uint64_t site) {
         weft__gate_miss(t, site);
         if (unlikely(weft__accesses)) weft__access_note(t, p, (uint32_t)acc, site);
     }
-    t->tls->lost = 1;
-}
-
-/* A loop is about to begin that touches these lines, or too many (0); the highest bit: it writes some. */
-WEFT_HIDDEN void weft__enter_range(uint64_t line, uint64_t lines, uint64_t site) {
-    struct weft_thread *t = known();
-    (void)site;
-    if (!t) return;
-    uint32_t n = (uint32_t)lines & ~WEFT_RANGE_WRITE;
-    int all = n && weft__mode == WEFT_RECORD && t->tls->me == t->slot; /* else every access is to come here */
-    if (!all || !weft__rec_has(t, (uint32_t)line, n, (lines & WEFT_RANGE_WRITE) != 0)) t->tls->lost = 1;
 }
 
 /* A function whose address was taken is entered while the thread is outside: a callback from foreign code. */

@@ -236,7 +236,7 @@ static int anything_left(struct weft_thread *t) {
 }
 
 static const char *missed_name(const struct weft_sched_item *i) {
-    return i->kind == WEFT_S_INPUT ? "an input" : i->kind == WEFT_S_MEMORY ? "an access of what another process wrote" : i->kind == WEFT_S_REPEAT ? "an iteration of a loop that was left out," : i->kind == WEFT_S_WAIT ? "an access that waited" : "an access that others waited for";
+    return i->kind == WEFT_S_INPUT ? "an input" : i->kind == WEFT_S_MEMORY ? "an access of what another process wrote" : i->kind == WEFT_S_REPEAT ? "an iteration of a loop that was left out," : i->kind == WEFT_S_LOOP ? "a loop" : i->kind == WEFT_S_WAIT ? "an access that waited" : "an access that others waited for";
 }
 
 /* Drop the items of past ticks: all must have been met. */

@@ -322,6 +322,7 @@ static uint64_t next_random(struct weft_thread *t) {
 /* From u to t, both locked; the line, and with it what u has of the page while nobody quarrels over it. */
 static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
     uint16_t from = (uint16_t)u->slot, to = (uint16_t)t->slot;
+    u->gave = 1;
     __atomic_store_n(&TABLE[line], to, __ATOMIC_RELEASE);
     uint32_t h = page_index(line), now = (uint32_t)(moment() >> 10);
     uint8_t *ph = &page_heat[h];
@@ -393,6 +394,7 @@ static void remember(struct weft_thread *t, uint32_t line, uint64_t lines) {
     r->lines |= lines;
 }
 static void forget(struct weft_thread *t, uint32_t line) {
+    t->gave = 1;
     if (reads(t, line)) reads_of(t, line)->lines &= ~line_bit(line);
 }
 
@@ -426,6 +428,7 @@ static int share(struct weft_thread *u, struct weft_thread *t, uint32_t line, ui
         add_reader(d, t);
         remember(u, line, lines);
         remember(t, line, lines);
+        u->gave = 1;
     }
     weft__unlock(&s->lock);
     return d != NULL;
@@ -624,6 +627,7 @@ static void split(struct weft_thread *t, uint32_t line, uint64_t site) {
     struct heat *h = line_heat(line);
     h->episodes = (uint16_t)(h->episodes + (h->episodes < EARLY));
     t->splits++;
+    t->gave = 1;
 }
 
 /* Take a SPLIT line whole. 0: it was not SPLIT any more. */
@@ -783,6 +787,34 @@ int weft__rec_has(const struct weft_thread *t, uint32_t line, uint32_t lines, in
     return 1;
 }
 
+/* ---- the copy of a loop that does not check the ranges in tls.range (loops.c) ---- */
+
+/* Whether t still has all of them. Many lines are not looked at again. */
+#define MANY 8192
+int weft__rec_loop_has(struct weft_thread *t) {
+    const struct weft_tls *s = t->tls;
+    if (!t->gave) return 1;
+    for (const struct weft_tls_range *r = s->range; r < s->range + s->fast; r++) {
+        uint64_t n = r->size & ~WEFT_RANGE_WRITES, first = r->at >> WEFT_LINE_SHIFT, lines = ((r->at + n - 1) >> WEFT_LINE_SHIFT) - first + 1;
+        if (lines > MANY || !weft__rec_has(t, LINE_OF(r->at), (uint32_t)lines, (r->size & WEFT_RANGE_WRITES) != 0)) return 0;
+    }
+    t->gave = 0;
+    return 1;
+}
+
+/* It takes them again, at (clock, site). */
+void weft__rec_loop(struct weft_thread *t, uint64_t site) {
+    const struct weft_tls *s = t->tls;
+    for (int again = 1; again;) {
+        again = 0;
+        for (const struct weft_tls_range *r = s->range; r < s->range + s->fast; r++)
+            again |= weft__rec_take(t, r->at, r->size & ~WEFT_RANGE_WRITES, site, (r->size & WEFT_RANGE_WRITES) != 0);
+    }
+    t->gave = 0;
+    t->loop_lost = 1;
+    __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* the next tick leaves the copy */
+}
+
 /* Whether another thread had one of the words in t->held last. */
 static int crosses(const struct weft_thread *t, uint32_t k) {
     int crossed = 0;
@@ -798,6 +830,15 @@ static void delay(struct weft_thread *t) {
     if (x & 3) return;
     uint32_t bits = !weft__delays || x & 0x3c ? 5 : 10;
     for (int i = (int)((x >> 8) & ((1u << bits) - 1)); i > 0; i--) weft__pause();
+}
+
+/* In the copy of a loop that does not check what it touches (loops.c), before an access of something else at (clock, site): whether t has lost some of
+ * that. Then it has taken it again, and perhaps lost what the access needs. */
+static int lost_of_loop(struct weft_thread *t, uint64_t site) {
+    if (likely(!t->tls->fast) || weft__rec_loop_has(t)) return 0;
+    weft__rec_release(t);
+    weft__rec_loop(t, site);
+    return 1;
 }
 
 /* An access of n bytes at p is about to happen at (clock, site): on return every line of it is t's own, or its words are
@@ -829,10 +870,13 @@ static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t si
         }
         if (!ok) {
             /* Perhaps it was mapped again meanwhile. */
-            if (unlikely(weft__shm_any) && weft__shm_miss(t, p, n | WEFT_ACC_WRITE | WEFT_ACC_PARTIAL, site)) return;
+            if (unlikely(weft__shm_any) && weft__shm_miss(t, p, n | WEFT_ACC_WRITE | WEFT_ACC_PARTIAL, site) && !lost_of_loop(t, site)) return;
             continue;
         }
-        if (!k) return;
+        if (!k) {
+            if (likely(!lost_of_loop(t, site))) return;
+            continue;
+        }
         if ((weft__delays || crosses(t, k)) && !weft__given) delay(t);
         for (uint32_t i = 0; i < k; i++) stripe_lock(&stripes[t->held[i]]);
         t->nheld = k;
@@ -850,6 +894,7 @@ static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t si
                 continue;
             }
         }
+        if (unlikely(lost_of_loop(t, site))) continue;
         for (uint32_t i = 0; i < k; i++) {
             stripe_edge(t, site, &stripes[t->held[i]]);
             stripe_mark(t, site, &stripes[t->held[i]], WEFT_DONE);
@@ -886,7 +931,8 @@ void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t si
     t->misses++;
     uint32_t n = acc & WEFT_ACC_SIZE;
     int write = (acc & WEFT_ACC_WRITE) != 0;
-    if (unlikely(weft__shm_any) && weft__shm_miss(t, p, acc, site)) return;
+    while (unlikely(weft__shm_any) && weft__shm_miss(t, p, acc, site))
+        if (likely(!lost_of_loop(t, site))) return;
     if (n <= 2 * WEFT_LINE)
         own_small(t, p, n ? n : 1, site, write);
     else

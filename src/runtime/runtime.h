@@ -166,6 +166,8 @@ struct weft_thread {
     struct timespec last_time;
     struct weft_seen *seen;       /* by slot */
     struct weft_log log;
+    int gave;          /* it has lost a line since it last found that it has all that its loop touches (loops.c); set under its lock, or by itself */
+    int loop_lost;     /* the loop's memory was taken again: it leaves the copy at the next tick */
     uint64_t edges, misses, splits, asks;
     /* Replay. */
     struct weft_sched_item *items, *items_end;
@@ -282,6 +284,8 @@ void weft__rec_spins(struct weft_thread *t); /* the tick that follows is one of 
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site);
 int weft__rec_has(const struct weft_thread *t, uint32_t line, uint32_t lines, int write); /* without waiting */
 int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write); /* 1: had to wait */
+int weft__rec_loop_has(struct weft_thread *t); /* in the copy of a loop: all that it touches */
+void weft__rec_loop(struct weft_thread *t, uint64_t site); /* takes it again */
 void weft__rec_maps_begin(void);
 void weft__rec_maps_end(struct weft_thread *t, int done);
 int weft__rec_maps_may(const struct weft_thread *t, uint64_t p, uint64_t n);
@@ -392,6 +396,9 @@ void weft__rec_go(struct weft_thread *t);   /* until this */
 void weft__rec_forked(struct weft_thread *t);
 void weft__rec_after_fork(struct weft_thread *t);
 void weft__rec_begin(struct weft_thread *t);
+
+/* ---- loops.c: copies without checks */
+void weft__loop_tick(struct weft_thread *t);             /* at a tick that came to the runtime */
 
 /* ---- accesses.c: replay for a report */
 extern WEFT_HIDDEN int weft__accesses; /* this is one */

@@ -382,7 +382,6 @@ static void run(struct weft_thread *t, const struct signal_item *it, struct kern
         weft__refuse("a handler of signal %d changes where the program goes on: this cannot be recorded", sig);
     *weft__real.__errno_location() = error;
     weft__tick(t);
-    t->tls->lost = 1; /* the handler may have let go of what the interrupted code had looked at */
 }
 
 /* sigsuspend and the like: nothing was delivered after all; the old mask is back anyway. */
@@ -589,10 +588,18 @@ WEFT_HIDDEN void *weft__enter_fault(void) {
             weft__diverged("thread %u gets signal %d at @0x%lx (address 0x%lx), recorded was signal %d at @0x%lx (address 0x%lx)", t->slot, sig,
                            q->fault_ip, (unsigned long)q->fault.si_addr, it.info.si_signo, it.regs[REG_RIP], (unsigned long)it.info.si_addr);
     }
+    struct weft_tls_range range[WEFT_RANGES];
+    uint8_t fast = t->tls->fast; /* the handler may have loops of its own */
+    __builtin_memcpy(range, t->tls->range, sizeof range);
+    t->tls->fast = 0;
     run(t, &it, k);
-    /* The instruction is done again, and nothing looks whether its memory is still the thread's: it is taken, up to a line on both sides. */
+    __builtin_memcpy(t->tls->range, range, sizeof range);
+    t->tls->fast = fast;
+    /* The instruction is done again, and nothing looks whether its memory is still the thread's: it is taken, up to a line on both sides. And
+     * in the copy of a loop without checks, all that the loop touches. */
     uint64_t at = (uint64_t)(uintptr_t)it.info.si_addr & ~(WEFT_LINE - 1ul);
     if ((sig == SIGSEGV || sig == SIGBUS) && at >= WEFT_LINE && at < 1ul << 47) weft__take(t, (void *)(at - WEFT_LINE), 3ul * WEFT_LINE);
+    if (fast && ORDERS) weft__rec_loop(t, 0);
     /* Others of the same kind that somebody sent are delivered at the next place. */
     weft__leave(t, was);
     k->mask = weft__signal_kernel_mask(t);

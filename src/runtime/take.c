@@ -44,7 +44,6 @@ static inline void tick(void) {
 
 WEFT_HIDDEN void weft__t_take_begin(void) {
     tick();
-    __weft_tls.lost = 1; /* a loop with a large access in it */
     struct weft_thread *t = taker();
     if (t) weft__group_begin(t);
 }

@@ -47,6 +47,7 @@ static const char *wrong(const struct weft_item *item) {
     case WEFT_ITEM_REPEAT:
         if (item->op > (WEFT_REPEAT_LEFT_OUT | WEFT_REPEAT_COUNTS | WEFT_REPEAT_WRITTEN)) return "an iteration with flags that do not exist";
         return item->size == 8 || item->size == 16 ? NULL : "an iteration without its site";
+    case WEFT_ITEM_LOOP: return item->op <= WEFT_LOOP_NOT ? NULL : "a loop that does something unknown";
     default: return NULL; /* nothing to hold, or from a later version: skipped without being understood */
     }
 }

@@ -35,7 +35,7 @@ const char *weft__item_name(uint32_t kind) {
         [WEFT_ITEM_EXIT] = "exit",     [WEFT_ITEM_MODULE] = "module",       [WEFT_ITEM_CRASH] = "crash",
         [WEFT_ITEM_VERIFY] = "verify", [WEFT_ITEM_REACHED] = "reached",     [WEFT_ITEM_NOTE] = "note",
         [WEFT_ITEM_LOST] = "lost",     [WEFT_ITEM_SIGNAL] = "signal",         [WEFT_ITEM_MEMORY] = "memory",
-        [WEFT_ITEM_AGAIN] = "again",   [WEFT_ITEM_REPEAT] = "repeat",
+        [WEFT_ITEM_AGAIN] = "again",   [WEFT_ITEM_REPEAT] = "repeat",         [WEFT_ITEM_LOOP] = "loop",
     };
     return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "unknown";
 }

@@ -151,6 +151,7 @@ static void print_item(FILE *out, const struct weft_item *i, struct weft_symbols
             fprintf(out, " %" PRIu64 " times", n);
         }
         break;
+    case WEFT_ITEM_LOOP: fprintf(out, "%-7s %s", "loop", i->op == WEFT_LOOP_LEFT ? "goes on with checks" : "begins with checks"); break;
     case WEFT_ITEM_NOTE:
         fprintf(out, "%-7s", "note");
         print_data(out, i->data, i->size);

@@ -1,5 +1,6 @@
-// Proves: what a loop touches is looked at before it, where its bounds are known; inside, a covered access has one comparison, and behind it an
-// ordinary check. Loops with calls, unknown ends and long steps keep a check at every access, as all do with -weft-granularity=access.
+// Proves: what a loop touches is looked at before it, where its bounds are known. If that is everything, there is a copy of it without checks, which is
+// left at a tick that went to the runtime; if not, what is covered has one comparison, and behind it an ordinary check. Loops with
+// calls, unknown ends and long steps keep a check at every access, as all do with -weft-granularity=access.
 // RUN: %clang -O1 -fno-vectorize -fno-unroll-loops -S -emit-llvm %s -o %t.in.ll
 // RUN: %weft-opt %t.in.ll -o %t.ll
 // RUN: FileCheck %s < %t.ll
@@ -14,12 +15,27 @@ struct big {
 
 // Two ranges, one of them of three accesses.
 // CHECK-LABEL: define {{.*}}@walk(
-// CHECK: store volatile i8 0
+// CHECK: store volatile i8 2
 // CHECK-COUNT-2: __weft_range
-// CHECK-COUNT-4: cmpb $$0
+// CHECK: br i1 {{.*}}, label %weft.fast, label
+// CHECK-COUNT-4: __weft_miss
+// CHECK: {{^}}weft.fast:
+// CHECK-NOT: __weft_miss
+// CHECK: __weft_tick_cold
+// CHECK-NOT: __weft_miss
+// CHECK-LABEL: define {{.*}}@some(
+// CHECK: store volatile i8 1
+// CHECK-COUNT-1: __weft_range
+// CHECK: {{^}}weft.fast:
+// CHECK-COUNT-1: __weft_miss
+// CHECK-NOT: __weft_miss
 // CHECK-NOT: __weft_range
 void walk(long *restrict to, const long *restrict from, int n) {
     for (int i = 1; i < n - 1; i++) to[i] = from[i - 1] + from[i] + from[i + 1];
+}
+// Not everything is known.
+void some(long *p, const long *q, int n) {
+    for (int i = 0; i < n; i++) p[i] += q[p[i]];
 }
 // CHECK-LABEL: define {{.*}}@calls(
 // CHECK-NOT: __weft_range

@@ -902,7 +902,7 @@ static void tidy(struct weft_thread *t) {
     if (!W.nbuf[t->slot]) t->served = 1;
     for (uint32_t i = t->nheld; i < WEFT_HELD_MAX; i++)
         t->held[i] = 0;
-    t->edges = t->misses = t->splits = t->asks = 0;
+    t->edges = t->misses = t->splits = t->asks = t->gave = 0;
 }
 
 __attribute__((noinline)) static void run_ops(struct weft_thread *t, const char *p) {

@@ -70,8 +70,8 @@ static LLVMValueRef tls_asm(struct weft_rw *r, int is_tick, LLVMValueRef v, unsi
     return is_tick ? c : LLVMBuildExtractValue(r->b, c, 1, "");
 }
 
-void weft__rw_tick_to(struct weft_rw *r, LLVMValueRef before, LLVMValueRef entry) {
-    if (!before) return;
+LLVMValueRef weft__rw_tick_to(struct weft_rw *r, LLVMValueRef before, LLVMValueRef entry) {
+    if (!before) return NULL;
     weft__rw_at(r, before);
     LLVMValueRef cp = weft__rw_tls_word(r, WEFT_TLS_CLOCK);
     LLVMValueRef c = LLVMBuildAdd(r->b, weft__rw_load(r, r->i64, cp, 8), weft__rw_i64c(r, 1), "");
@@ -84,6 +84,7 @@ void weft__rw_tick_to(struct weft_rw *r, LLVMValueRef before, LLVMValueRef entry
     weft__rw_at(r, before);
     weft__rw_call0(r, r->barrier);
     r->s->ticks++;
+    return cold;
 }
 void weft__rw_tick(struct weft_rw *r, LLVMValueRef before) { weft__rw_tick_to(r, before, r->tick_cold); }
 
@@ -315,6 +316,7 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
 }
 
 void weft__rw_fini(struct weft_rw *r) {
-    free(r->covered);
+    free(r->in_copies);
+    free(r->copies);
     LLVMDisposeBuilder(r->b);
 }

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Loops whose memory is looked at once, before the loop (bounds.cc), instead of at every access.
  *
- *   before the loop   tls.lost = 0; each line of each range: if (table[line] != tls.me) cold: jump to __weft_range, which knows of
- *                     shared lines too, and if one of them is not to be had: tls.lost = 1
- *   an access in it   if (tls.lost) cold: an ordinary check
+ * There are two of such a loop, the loop and a fast copy, in which what lies in the ranges is not checked:
  *
- * What the thread has it keeps until its next tick that goes to the runtime, or its next miss: both set tls.lost, and from there on the loop
- * goes as any other. Nothing is taken before the loop: where its memory is not the thread's own, or lines are split, every
- * access is ordered by itself, and races are as they were.
+ *   before the loop       tls.fast = ranges; each line of each range: if (table[line] != tls.me) cold: jump to __weft_range, which knows of
+ *                         shared lines too, and if one of them is not to be had: tls.fast = 0. Then if (tls.fast) go to the copy
+ *   the head of the copy  a tick; if it went to the runtime, and that has let go of something: tls.fast is 0, go to the loop, behind its tick
+ *   the copy is left      tls.fast = 0
  *
- * tls.lost may differ between record and replay; what the program does, and what is in registers and on its stack, does not. */
+ * What the thread has it keeps until its next tick that goes to the runtime, or its next miss. After a miss in the copy the runtime takes again what
+ * was lost (src/runtime/loops.c).
+ *
+ * The two copies leave different things in registers and on the stack, so replay must take the same: when it is not the fast one, the trace
+ * says so (LOOP).
+ *
+ * Nothing is taken before the loop: where its memory is not the thread's own, or lines are split, every access is ordered by itself, and
+ * races are as they were. */
+#include "../bounds.h"
 #include "rewrite.h"
 #include "weft/abi.h"
 #include <llvm-c/DebugInfo.h>
@@ -31,19 +38,26 @@ static int is_checked(void *ctx, LLVMValueRef i) {
     return weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED;
 }
 
-static void begin(void *ctx, LLVMValueRef before) {
-    struct weft_rw *r = ctx;
+static void set(struct weft_rw *r, LLVMValueRef before, uint64_t word, LLVMValueRef v) {
     weft__rw_at(r, before);
-    LLVMSetVolatile(LLVMBuildStore(r->b, LLVMConstInt(r->i8, 0, 0), weft__rw_tls_word(r, WEFT_TLS_LOST)), 1);
-    r->s->ranged++;
+    LLVMSetVolatile(LLVMBuildStore(r->b, v, weft__rw_tls_word(r, word)), 1);
+}
+
+static void begin(void *ctx, LLVMValueRef before, unsigned n) {
+    struct weft_rw *r = ctx;
+    set(r, before, WEFT_TLS_FAST, LLVMConstInt(r->i8, n, 0));
+    r->s->copied++;
 }
 
 /* rax, rcx and rdx are 0 after both ways. */
-static void range(void *ctx, LLVMValueRef before, LLVMValueRef line, LLVMValueRef lines, int write) {
+static void range(void *ctx, LLVMValueRef before, unsigned k, const struct weft_range *a) {
     struct weft_rw *r = ctx;
+    uint64_t word = WEFT_TLS_RANGE + 16ul * k;
+    set(r, before, word, a->address);
+    set(r, before, word + 8, a->write ? LLVMBuildOr(r->b, a->size, weft__rw_i64c(r, WEFT_RANGE_WRITES), "") : a->size);
     char text[640], me[64];
     LLVMTypeRef in[3] = {r->i32, r->i32, r->ptr}, out[2] = {r->i32, r->i32};
-    LLVMValueRef a[3] = {line, lines, weft__rw_tls_word(r, WEFT_TLS_ME)};
+    LLVMValueRef in_asm[3] = {a->line, a->lines, weft__rw_tls_word(r, WEFT_TLS_ME)};
     unsigned n = r->o->shared_library ? 3 : 2;
     if (n == 3)
         snprintf(me, sizeof me, "$4");
@@ -55,79 +69,60 @@ static void range(void *ctx, LLVMValueRef before, LLVMValueRef line, LLVMValueRe
              "8:\t%smovq __weft_tls@GOTTPOFF(%%rip), %%rax\n\tmovq %%rcx, %%fs:112(%%rax)\n\tmovl %%edx, %%fs:120(%%rax)\n\t"
              "leaq 777f(%%rip), %%rax\n\tjmpq *__weft_range@GOTPCREL(%%rip)\n777:\n"
              "9:\txorl %%eax, %%eax\n\txorl %%ecx, %%ecx\n\txorl %%edx, %%edx",
-             WEFT_TABLE_ENTRIES - 1, (unsigned long)WEFT_TABLE_ADDR, me, write ? "orl $$0x80000000, %edx\n\t" : "");
+             WEFT_TABLE_ENTRIES - 1, (unsigned long)WEFT_TABLE_ADDR, me, a->write ? "orl $$0x80000000, %edx\n\t" : "");
     LLVMTypeRef ft = LLVMFunctionType(LLVMStructTypeInContext(r->c, out, 2, 0), in, n, 0);
     weft__rw_at(r, before);
-    LLVMValueRef c = call_asm(r, ft, text, n == 3 ? "={cx},={dx},0,1,*m,~{rax},~{memory}" RULE : "={cx},={dx},0,1,~{rax},~{memory}" RULE, a, n);
+    LLVMValueRef c = call_asm(r, ft, text, n == 3 ? "={cx},={dx},0,1,*m,~{rax},~{memory}" RULE : "={cx},={dx},0,1,~{rax},~{memory}" RULE, in_asm, n);
     if (n == 3) is_memory(r, c, 2, r->i16);
 }
 
-static void covered(void *ctx, LLVMValueRef access) {
+static LLVMValueRef is_fast(void *ctx, LLVMValueRef before) {
     struct weft_rw *r = ctx;
-    if (r->ncovered == r->covered_room) {
-        r->covered_room = r->covered_room ? r->covered_room * 2 : 64;
-        r->covered = realloc(r->covered, r->covered_room * sizeof *r->covered);
-        if (!r->covered) abort();
-    }
-    r->covered[r->ncovered++] = access;
+    weft__rw_at(r, before);
+    LLVMValueRef v = weft__rw_load(r, r->i8, weft__rw_tls_word(r, WEFT_TLS_FAST), 1);
+    LLVMSetVolatile(v, 1);
+    return LLVMBuildICmp(r->b, LLVMIntNE, v, LLVMConstInt(r->i8, 0, 0), "");
 }
 
-static int by_address(const void *a, const void *b) {
-    uintptr_t x = (uintptr_t) * (const LLVMValueRef *)a, y = (uintptr_t) * (const LLVMValueRef *)b;
-    return x < y ? -1 : x > y;
+static void left(void *ctx, LLVMValueRef before) {
+    struct weft_rw *r = ctx;
+    set(r, before, WEFT_TLS_FAST, LLVMConstInt(r->i8, 0, 0));
+}
+
+static void *grown(void *list, size_t n, size_t *room, size_t size) {
+    if (n < *room) return list;
+    *room = *room ? *room * 2 : 64;
+    list = realloc(list, *room * size);
+    if (!list) abort();
+    return list;
+}
+
+static void in_copy(void *ctx, LLVMValueRef access, int checked) {
+    struct weft_rw *r = ctx;
+    r->in_copies = grown(r->in_copies, r->nin_copies, &r->in_copies_room, sizeof *r->in_copies);
+    r->in_copies[r->nin_copies++] = (struct weft_in_copy){access, checked};
+    r->s->covered += !checked;
+}
+static void copied(void *ctx, LLVMBasicBlockRef loop, LLVMBasicBlockRef copy) {
+    struct weft_rw *r = ctx;
+    r->copies = grown(r->copies, r->ncopies, &r->copies_room, sizeof *r->copies);
+    r->copies[r->ncopies++] = (struct weft_copy){loop, copy, NULL};
 }
 
 void weft__rw_ranges(struct weft_rw *r, LLVMValueRef fn) {
-    r->ncovered = 0;
+    r->nin_copies = r->ncopies = 0;
     if (r->o->granularity == WEFT_GRANULARITY_ACCESS) return;
-    weft__bounds(fn, r, is_checked, begin, range, covered);
-    if (r->ncovered) qsort(r->covered, r->ncovered, sizeof *r->covered, by_address);
+    weft__bounds(fn, &(struct weft_bounds){r, WEFT_RANGES, 2 * WEFT_LINE, is_checked, begin, range, is_fast, left, in_copy, copied});
 }
 
-int weft__rw_covered(const struct weft_rw *r, LLVMValueRef access) {
-    return r->ncovered && bsearch(&access, r->covered, r->ncovered, sizeof *r->covered, by_address);
+void weft__rw_copy_tick(struct weft_rw *r, LLVMBasicBlockRef head, LLVMValueRef cold) {
+    for (size_t k = 0; k < r->ncopies; k++)
+        if (r->copies[k].copy == head) r->copies[k].cold = cold;
 }
 
-/* An ordinary check that touches no register but rax, which is 0 after all ways: record and replay do not go the same ones, and a callee
- * might push what is left in the others. At most two lines. */
-static void check(struct weft_rw *r, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
-    char text[640], me[64];
-    unsigned shared = (unsigned)r->o->shared_library;
-    if (shared)
-        snprintf(me, sizeof me, "$2");
-    else
-        snprintf(me, sizeof me, "%%fs:__weft_tls@tpoff+%u", WEFT_TLS_ME);
-    size_t k = 0;
-    for (int last = 0; last <= !(align >= n && !(n & (n - 1))); last++)
-        k += (size_t)snprintf(text + k, sizeof text - k, "leal %lu($0), %%eax\n\tshrl $$%u, %%eax\n\tmovzwl %lu(,%%rax,2), %%eax\n\txorw %s, %%ax\n\tjne 776f\n\t",
-                              last ? (unsigned long)n - 1 : 0ul, WEFT_LINE_SHIFT, (unsigned long)WEFT_TABLE_ADDR, me);
-    snprintf(text + k, sizeof text - k,
-             "jmp 778f\n776:\tmovq __weft_tls@GOTTPOFF(%%rip), %%rax\n\tmovq $0, %%fs:112(%%rax)\n\tmovl $1, %%fs:120(%%rax)\n\t"
-             "leaq 777f(%%rip), %%rax\n\tjmpq *__weft_miss@GOTPCREL(%%rip)\n777:\n778:\txorl %%eax, %%eax");
-    LLVMTypeRef in[3] = {r->ptr, r->i32, r->ptr};
-    LLVMValueRef a[3] = {p, LLVMConstInt(r->i32, n | flags, 0), weft__rw_tls_word(r, WEFT_TLS_ME)};
-    LLVMValueRef c = call_asm(r, LLVMFunctionType(r->vd, in, 2 + shared, 0), text, shared ? "r,i,*m,~{rax},~{memory}" RULE : "r,i,~{rax},~{memory}" RULE, a, 2 + shared);
-    if (shared) is_memory(r, c, 2, r->i16);
-}
-
-void weft__rw_check_lost(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
-    char text[96];
-    unsigned shared = (unsigned)r->o->shared_library;
-    LLVMTypeRef out[2] = {r->i32, r->i32}, in[2] = {r->ptr, r->ptr}, ft = LLVMFunctionType(LLVMStructTypeInContext(r->c, out, 2, 0), in, 1 + shared, 0);
-    LLVMValueRef a[2] = {p, weft__rw_tls_word(r, WEFT_TLS_LOST)}; /* the address is in a register in both ways */
-    if (shared)
-        snprintf(text, sizeof text, "xorl %%eax, %%eax\n\tcmpb $$0, $3");
-    else
-        snprintf(text, sizeof text, "xorl %%eax, %%eax\n\tcmpb $$0, %%fs:__weft_tls@tpoff+%u", WEFT_TLS_LOST);
-    weft__rw_at(r, before);
-    LLVMValueRef c = call_asm(r, ft, text, shared ? "=&{ax},={@ccne},r,*m" RULE : "=&{ax},={@ccne},r" RULE, a, 1 + shared);
-    if (shared) is_memory(r, c, 1, r->i8);
-    LLVMValueRef lost = LLVMBuildICmp(r->b, LLVMIntNE, LLVMBuildExtractValue(r->b, c, 1, ""), LLVMConstInt(r->i32, 0, 0), "");
-    weft__rw_at(r, weft__shim_cold(lost, before));
-    LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
-    check(r, p, n, align, flags);
-    weft__rw_at(r, before);
-    weft__rw_call0(r, r->barrier);
-    r->s->checks++;
-    r->s->covered++;
+void weft__rw_copies(struct weft_rw *r) {
+    for (size_t k = 0; k < r->ncopies; k++) {
+        LLVMValueRef cold = r->copies[k].cold, fast = is_fast(r, cold);
+        weft__bounds_leave(LLVMBuildNot(r->b, fast, ""), cold, r->copies[k].loop, r->copies[k].copy);
+    }
 }

@@ -69,9 +69,7 @@ static void access_inst(struct weft_rw *r, LLVMValueRef i, int checked) {
     if ((LLVMIsALoadInst(i) || LLVMIsAStoreInst(i)) && LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic && n < 16) flags |= WEFT_ACC_ORDERED;
     if (!flags && n == 16 && LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic)
         flags = WEFT_ACC_ATOMIC | WEFT_AT_LOAD << WEFT_ACC_OP_SHIFT; /* smaller ones are of one piece anyway */
-    if (checked && weft__rw_covered(r, i))
-        weft__rw_check_lost(r, i, p, n, al, flags);
-    else if (checked && n && !LLVMGetPointerAddressSpace(LLVMTypeOf(p))) /* fs:, gs: relative: thread-local by nature */
+    if (checked && n && !LLVMGetPointerAddressSpace(LLVMTypeOf(p))) /* fs:, gs: relative: thread-local by nature */
         weft__rw_check_any(r, i, p, n, al, flags);
     r->atomic = NULL;
     if (!n || LLVMGetPointerAddressSpace(LLVMTypeOf(p))) return;
@@ -299,9 +297,13 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     r->s->functions++;
     for (size_t k = 0; k < accesses.n; k++) access_inst(r, accesses.v[k], 1);
     for (size_t k = 0; k < unchecked.n; k++) access_inst(r, unchecked.v[k], 0);
+    for (size_t k = 0; k < r->nin_copies; k++) access_inst(r, r->in_copies[k].inst, r->in_copies[k].checked);
     for (size_t k = 0; k < calls.n; k++) weft__rw_call_inst(r, calls.v[k]);
-    for (size_t k = 0; k < heads.n; k++)
-        weft__rw_tick_to(r, weft__shim_first(LLVMValueAsBasicBlock(heads.v[k])), waits[k] ? r->tick_spin : r->tick_cold);
+    for (size_t k = 0; k < heads.n; k++) {
+        LLVMBasicBlockRef head = LLVMValueAsBasicBlock(heads.v[k]);
+        weft__rw_copy_tick(r, head, weft__rw_tick_to(r, weft__shim_first(head), waits[k] ? r->tick_spin : r->tick_cold));
+    }
+    weft__rw_copies(r);
     free(waits);
     for (size_t k = 0; k < pads.n; k++) {
         LLVMValueRef first = LLVMGetNextInstruction(pads.v[k]);

@@ -20,8 +20,18 @@ struct weft_rw {
     LLVMValueRef tick_cold, tick_spin, come_in, go_out, miss, verify, barrier;
     int unwinds; /* the function has a serialized invoke */
     LLVMValueRef atomic; /* the access that is being checked; NULL: it is none */
-    LLVMValueRef *covered; /* accesses of the function that lie in ranges, sorted */
-    size_t ncovered, covered_room;
+    struct weft_in_copy *in_copies; /* of the function */
+    size_t nin_copies, in_copies_room;
+    struct weft_copy *copies;
+    size_t ncopies, copies_room;
+};
+struct weft_in_copy { /* an access in the copy of a loop */
+    LLVMValueRef inst;
+    int checked;
+};
+struct weft_copy { /* of a loop of the function */
+    LLVMBasicBlockRef loop, copy;
+    LLVMValueRef cold; /* ends the cold block of the tick in the copy's head */
 };
 
 /* ---- emit.c: checks, ticks and takes as code ------------------------------------------------------------------- */
@@ -51,7 +61,7 @@ static inline const char *weft__rw_name_of(LLVMValueRef v) {
 }
 
 void weft__rw_tick(struct weft_rw *r, LLVMValueRef before);
-void weft__rw_tick_to(struct weft_rw *r, LLVMValueRef before, LLVMValueRef entry); /* entry: tick_cold or tick_spin */
+LLVMValueRef weft__rw_tick_to(struct weft_rw *r, LLVMValueRef before, LLVMValueRef entry); /* entry: tick_cold or tick_spin; gives the end of the cold block */
 /* A check of n bytes at p, before `before`, which has the debug location of the access. */
 void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags);
 /* A check, or for large accesses a take. */
@@ -76,8 +86,8 @@ int weft__rw_interposed(const char *name); /* whether the runtime defines the fu
 /* ---- ranges.c: loops whose memory is looked at before ----------------------------------------------------------- */
 
 void weft__rw_ranges(struct weft_rw *r, LLVMValueRef fn);
-int weft__rw_covered(const struct weft_rw *r, LLVMValueRef access);
-void weft__rw_check_lost(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags);
+void weft__rw_copy_tick(struct weft_rw *r, LLVMBasicBlockRef head, LLVMValueRef cold); /* each head of a loop has got its tick, which ends so */
+void weft__rw_copies(struct weft_rw *r);                                               /* all have */
 
 /* ---- asm.c: what an inline assembly statement touches ---------------------------------------------------------- */
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* bounds.cc, which is C++, tells rewrite/ranges.c, which is C, about loops and what they touch. */
+#ifndef WEFT_BOUNDS_H
+#define WEFT_BOUNDS_H
+
+#include <llvm-c/Core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct weft_range {
+    LLVMValueRef address, size; /* in bytes */
+    LLVMValueRef line, lines;   /* the first line, and how many; 0: too many */
+    int write;
+};
+struct weft_bounds {
+    void *ctx;
+    unsigned most, largest; /* ranges of a loop, bytes of an access */
+    int (*is_checked)(void *ctx, LLVMValueRef access);
+    /* Of each loop: that its n ranges are to be looked at here, and each of them. */
+    void (*begin)(void *ctx, LLVMValueRef before, unsigned n);
+    void (*range)(void *ctx, LLVMValueRef before, unsigned k, const struct weft_range *r);
+    /* Of its copy: whether it is entered; where it is left; all that accesses memory in it; and the heads of both. `checked`: it lies in none
+     * of the ranges, and the loop's own is checked. */
+    LLVMValueRef (*is_fast)(void *ctx, LLVMValueRef before);
+    void (*left)(void *ctx, LLVMValueRef before);
+    void (*in_copy)(void *ctx, LLVMValueRef access, int checked);
+    void (*copied)(void *ctx, LLVMBasicBlockRef loop, LLVMBasicBlockRef copy);
+};
+void weft__bounds(LLVMValueRef fn, const struct weft_bounds *to);
+/* From the copy of a loop into the loop itself, if `leaves`; `from` ends a block behind the tick of the copy's head. Both heads have a tick. */
+void weft__bounds_leave(LLVMValueRef leaves, LLVMValueRef from, LLVMBasicBlockRef loop, LLVMBasicBlockRef copy);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
