@@ -32,8 +32,9 @@ WEFT_HIDDEN void weft__enter_tick(uint64_t a, uint64_t b, uint64_t site) {
     (void)b;
     if (t) {
         weft__slow_tick(t);
-        weft__loop_tick(t);
-        if (unlikely(weft__signal_due(t, WEFT_AT_TICK))) weft__signal_deliver(t, WEFT_AT_TICK, site);
+        int due = weft__signal_due(t, WEFT_AT_TICK);
+        weft__loop_tick(t, due || t->cancel_type);
+        if (unlikely(due)) weft__signal_deliver(t, WEFT_AT_TICK, site);
         if (unlikely(t->cancel_type)) weft__cancel_due(t);
     } else
         __weft_tls.limit = WEFT_NEVER;

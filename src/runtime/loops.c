@@ -25,11 +25,11 @@ static void leave(struct weft_thread *t, uint32_t what) {
     t->tls->fast = 0;
 }
 
-void weft__loop_tick(struct weft_thread *t) {
+void weft__loop_tick(struct weft_thread *t, int interrupted) {
     if (weft__mode == WEFT_REPLAY) {
         if (recorded(t, WEFT_LOOP_LEFT) || weft__accesses) t->tls->fast = 0;
     } else if (t->tls->fast && weft__mode == WEFT_RECORD) {
-        if (t->loop_lost || !weft__rec_loop_has(t)) leave(t, WEFT_LOOP_LEFT);
+        if (interrupted || t->loop_lost || !weft__rec_loop_has(t)) leave(t, WEFT_LOOP_LEFT);
         t->loop_lost = 0;
     }
 }

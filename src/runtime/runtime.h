@@ -398,7 +398,8 @@ void weft__rec_after_fork(struct weft_thread *t);
 void weft__rec_begin(struct weft_thread *t);
 
 /* ---- loops.c: copies without checks */
-void weft__loop_tick(struct weft_thread *t);             /* at a tick that came to the runtime */
+/* At a tick that came to the runtime. `interrupted`: something of the program's is about to run there. */
+void weft__loop_tick(struct weft_thread *t, int interrupted);
 
 /* ---- accesses.c: replay for a report */
 extern WEFT_HIDDEN int weft__accesses; /* this is one */
