@@ -7,7 +7,7 @@ import time
 from case import Server
 
 PACKAGES = ["redis"]
-BUILD = 'make -j2 CC="$CC" CXX="$CXX" MALLOC=libc USE_SYSTEMD=no redis-server redis-cli redis-benchmark'
+BUILD = 'make -j2 -C src CC="$CC" CXX="$CXX" MALLOC=libc USE_SYSTEMD=no redis-server redis-cli redis-benchmark'
 PROGRAM = "src/redis-server"
 TESTS = ["set", "get", "incr", "lpush"]
 
