@@ -139,7 +139,7 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
 #define WEFT_ACC_OP 0x00ff0000u
 #define WEFT_ACC_WRITE 0x01000000u
 #define WEFT_ACC_ATOMIC 0x02000000u
-#define WEFT_ACC_ORDERED 0x08000000u /* an atomic load or store, of one piece anyway: for reports only */
+#define WEFT_ACC_ORDERED 0x08000000u /* an atomic load or store, of one piece anyway: for reports only (stubs.S knows the bit) */
 #define WEFT_RANGE_WRITE 0x80000000u /* __weft_range: with the number of lines */
 #define WEFT_ACC_PARTIAL 0x04000000u /* a write that may leave some bytes as they are, and may read them */
 

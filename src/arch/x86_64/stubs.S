@@ -10,12 +10,13 @@
 #include "entry.h"
 
 #define SCRATCH 0x50 /* a word of the thread control block that libc keeps for transactional memory: needs no base register */
+#define ORDERED 27  /* bit of WEFT_ACC_ORDERED */
 #define SEVENTH 104 /* saved[8]: the last argument of syscall() */
 
         .text
 
 /* A miss that is a read, in one line, which the thread shares (owner.c): go back. The access word has its size in the low
- * bits, so anything but a small read makes the sum large. */
+ * bits, so anything but a small read makes the sum large; that it is atomic does not matter. */
 .macro SHARED_READ
         cmpq $0, %fs:READS(%r11)
         je 7f
@@ -25,6 +26,7 @@
         movl %ecx, %edx
         andl $63, %edx
         addl %fs:OPERAND+8(%r11), %edx
+        btrl $ORDERED, %edx
         cmpl $64, %edx
         ja 6f
         movq %fs:READS(%r11), %r11
