@@ -689,7 +689,6 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
     for (int i = 0; i < 6; i++) b[i] = a[i];
     int fixed = nr == SYS_mmap && (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED;
     int changes = nr == SYS_munmap || nr == SYS_mremap || nr == SYS_mprotect || fixed;
-    if (changes || nr == SYS_brk) __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
     /* What is to be discarded when the kernel likes is discarded now. */
     if (nr == SYS_madvise && a[2] == MADV_FREE) b[2] = MADV_DONTNEED;
     int discards = nr == SYS_madvise && (b[2] == MADV_DONTNEED || b[2] == MADV_REMOVE || b[2] == 24 /* MADV_DONTNEED_LOCKED */);
@@ -882,7 +881,6 @@ static long do_shmat(struct weft_thread *t, const long a[6]) {
     struct weft_region region = {0};
     struct { uint64_t size, prot; } x = {0};
     long r = 0;
-    __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
     if (RECORD) {
         if (t->maps == WEFT_MAPS_FOREIGN) weft__shm_refuse_foreign(weft__caller());
         if (a[1] && (a[2] & 040000)) weft__refuse("shmat with SHM_REMAP cannot be recorded yet");
@@ -905,7 +903,6 @@ static long do_shmat(struct weft_thread *t, const long a[6]) {
 }
 
 static long do_shmdt(struct weft_thread *t, const long a[6]) {
-    __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
     if (RECORD) {
         weft__lock(&vm_lock);
         weft__order(t, &vm_object);

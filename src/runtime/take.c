@@ -90,33 +90,12 @@ WEFT_HIDDEN void weft__t_take_object(const void *p) {
 }
 WEFT_WRAP(__weft_take_object, weft__t_take_object);
 
-/* Whether p may be read: faults must happen in the function that is called, not here. Pages that were readable are
- * remembered until some memory goes (weft__vm_age). */
-uint32_t weft__vm_age;
-static __thread struct {
-    uint64_t page[16];
-    uint32_t age;
-} known __attribute__((tls_model("initial-exec")));
-static int readable(uint64_t p) {
-    uint64_t page = p >> 12, *slot = &known.page[page % 16];
-    uint32_t age = __atomic_load_n(&weft__vm_age, __ATOMIC_RELAXED);
-    if (known.age != age) {
-        for (int i = 0; i < 16; i++) known.page[i] = 0;
-        known.age = age;
-    }
-    if (*slot == page && page) return 1;
-    /* A system call that reads one byte and has no other effect. */
-    if (weft__raw(SYS_rt_sigprocmask, -1, p & ~7ul, 0, 8) == -14) return 0;
-    *slot = page;
-    return 1;
-}
-
 size_t weft__group_length(const void *s, int width, size_t most, int *whole) {
     uint64_t p = (uint64_t)(uintptr_t)s;
     size_t n = 0;
     *whole = 1;
     for (; n < most; n++, p += (unsigned)width) {
-        if ((!n || !(p & 4095)) && !readable(p)) {
+        if ((!n || !(p & 4095)) && !weft__peek(p)) {
             *whole = 0;
             break;
         }
@@ -125,16 +104,46 @@ size_t weft__group_length(const void *s, int width, size_t most, int *whole) {
     return n;
 }
 
+/* Whether there is a NUL from p on, up to the end of its line or n bytes. A word at a time, and none that does not lie in the line: a parser that
+ * looks for the next separator takes all of its buffer each time. */
+static int ends_in_line(uint64_t p, size_t n) {
+    uint64_t at = p & ~7ul, stop = (p | (WEFT_LINE - 1)) + 1, w;
+    if (n < stop - p) stop = p + n;
+    __builtin_memcpy(&w, (const void *)at, 8);
+    w |= (1ul << (p & 7) * 8) - 1;
+    for (;;) {
+        uint64_t zero = (w - 0x0101010101010101ul) & ~w & 0x8080808080808080ul;
+        if (zero) return at + (unsigned)__builtin_ctzl(zero) / 8 < stop;
+        if ((at += 8) >= stop) return 0;
+        __builtin_memcpy(&w, (const void *)at, 8);
+    }
+}
+static int take_bytes(struct weft_thread *t, uint64_t p, size_t n, int write) {
+    int waited = 0, fresh = 1;
+    while (n) {
+        if ((fresh || !(p & 4095)) && !weft__peek(p)) return waited;
+        fresh = 0;
+        waited |= weft__rec_take(t, p, 1, 0, write);
+        if (ends_in_line(p, n)) return waited;
+        uint64_t k = WEFT_LINE - (p & (WEFT_LINE - 1));
+        if (n <= k) return waited;
+        n -= k;
+        p += k;
+    }
+    return waited;
+}
+
 /* One pass over a string; its lines are taken as far as it goes. */
 static int take_string(struct weft_thread *t, uint64_t p, size_t n, int width, int write) {
     int waited = 0, fresh = 1;
+    if (width == 1) return take_bytes(t, p, n, write);
     for (; n; p += (unsigned)width, n--) {
         if (fresh || !(p & (WEFT_LINE - 1))) {
-            if ((fresh || !(p & 4095)) && !readable(p)) return waited;
+            if ((fresh || !(p & 4095)) && !weft__peek(p)) return waited;
             waited |= weft__rec_take(t, p, 1, 0, write);
             fresh = 0;
         }
-        if (width == 1 ? !*(const char *)p : !*(const int *)p) return waited;
+        if (!*(const int *)p) return waited;
     }
     return waited;
 }

@@ -68,7 +68,6 @@ static void *map_stack(struct weft_thread *t, size_t size) {
     if (t->stack_map && t->stack_size >= size) return t->stack_map;
     if (size > STACK_SLOT - (2ul << 20)) return NULL;
     uint64_t top = stack_top(t->slot, size), lo = top - size - GUARD;
-    __atomic_fetch_add(&weft__vm_age, 1, __ATOMIC_RELAXED);
     if (t->stack_map) weft__raw(SYS_munmap, (char *)t->stack_map - GUARD, t->stack_size + GUARD);
     long r = weft__raw(SYS_mmap, lo, size + GUARD, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_FIXED_NOREPLACE, -1, 0);

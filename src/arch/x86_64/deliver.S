@@ -211,6 +211,23 @@ weft__intr_abort:
         .cfi_endproc
         .size weft__raw_intr, .-weft__raw_intr
 
+/* weft__peek(p): 1 if there is something to read at p. If not, on_fault goes on at weft__peek_no. */
+        .globl weft__peek, weft__peek_at, weft__peek_no
+        .hidden weft__peek, weft__peek_at, weft__peek_no
+        .type weft__peek, @function
+        .p2align 4
+weft__peek:
+        .cfi_startproc
+weft__peek_at:
+        movb (%rdi), %al
+        movl $1, %eax
+        ret
+weft__peek_no:
+        xorl %eax, %eax
+        ret
+        .cfi_endproc
+        .size weft__peek, .-weft__peek
+
         .section .rodata
         .p2align 6
 /* The initial vector state: nothing in use, MXCSR as at the start of a program. */
