@@ -108,7 +108,7 @@ void weft__bounds(LLVMValueRef function, const struct weft_bounds *to) {
     Type *i64 = Type::getInt64Ty(f.getContext()), *i32 = Type::getInt32Ty(f.getContext());
     std::vector<std::pair<Loop *, DenseSet<const Instruction *>>> copies;
     for (Loop *l : li.getLoopsInPreorder()) {
-        if (!l->isInnermost() || !l->isSafeToClone()) continue;
+        if (!l->isInnermost() || !l->isSafeToClone() || to->only_waits(to->ctx, wrap(l->getHeader()))) continue;
         const SCEV *turns = se.getSymbolicMaxBackedgeTakenCount(l);
         if (isa<SCEVCouldNotCompute>(turns) || se.getTypeSizeInBits(turns->getType()) > 64) continue;
         bool exact = l->getExitingBlock() != nullptr;

@@ -18,6 +18,7 @@ struct weft_bounds {
     void *ctx;
     unsigned most, largest; /* ranges of a loop, bytes of an access */
     int (*is_checked)(void *ctx, LLVMValueRef access);
+    int (*only_waits)(void *ctx, LLVMBasicBlockRef head); /* such a loop is left alone */
     /* Of each loop: that its n ranges are to be looked at here, and each of them. */
     void (*begin)(void *ctx, LLVMValueRef before, unsigned n);
     void (*range)(void *ctx, LLVMValueRef before, unsigned k, const struct weft_range *r);

@@ -27,6 +27,7 @@ struct weft_pass_stats {
 
 /* ---- shim.cc */
 LLVMValueRef weft__shim_cold(LLVMValueRef cond, LLVMValueRef before);
+void weft__shim_loops(LLVMValueRef fn, unsigned most, void (*tell)(void *, const LLVMBasicBlockRef *, unsigned, LLVMBasicBlockRef), void *ctx);
 LLVMValueRef weft__shim_first(LLVMBasicBlockRef b);
 LLVMBasicBlockRef weft__shim_normal_edge(LLVMValueRef invoke);
 int weft__shim_returns_twice(LLVMValueRef call);

@@ -2,7 +2,10 @@
 // The plugin entry: hands the module to C, when a file is compiled (weft__early_run) and at the link (weft__pass_run); and the little
 // that LLVM-C lacks.
 #include "llvm-c/Core.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/CFG.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -21,6 +24,36 @@ LLVMValueRef weft__shim_cold(LLVMValueRef cond, LLVMValueRef before) {
     auto *i = cast<Instruction>(unwrap(before));
     MDNode *w = MDBuilder(i->getContext()).createBranchWeights(1, 1 << 20);
     return wrap(SplitBlockAndInsertIfThen(unwrap(cond), i->getIterator(), false, w));
+}
+
+// Tells of the natural loop of each back edge of a function, if it has at most so many blocks: first its head, then, if that is another one, the
+// last block of the way round, then the others. Loops within loops often come to have one head, and their back edges go through one block that
+// does nothing else: such a block is passed apart (else it is the last one).
+void weft__shim_loops(LLVMValueRef fn, unsigned most, void (*tell)(void *, const LLVMBasicBlockRef *, unsigned, LLVMBasicBlockRef), void *ctx) {
+    DominatorTree tree(*cast<Function>(unwrap(fn)));
+    LoopInfo loops(tree);
+    auto look = [&](const Loop *l, BasicBlock *last, BasicBlock *through) {
+        SmallSetVector<BasicBlock *, 32> in;
+        in.insert(l->getHeader());
+        in.insert(last);
+        for (unsigned k = 1; k < in.size() && in.size() <= most; k++)
+            for (BasicBlock *b : predecessors(in[k]))
+                if (l->contains(b)) in.insert(b);
+        if (in.size() > most) return;
+        SmallVector<LLVMBasicBlockRef, 32> list;
+        for (BasicBlock *b : in) list.push_back(wrap(b));
+        tell(ctx, list.data(), static_cast<unsigned>(list.size()), wrap(through));
+    };
+    for (const Loop *l : loops.getLoopsInPreorder()) {
+        SmallVector<BasicBlock *, 8> latches;
+        l->getLoopLatches(latches);
+        for (BasicBlock *b : latches) {
+            if (b != l->getHeader() && b->getFirstNonPHIOrDbg() == b->getTerminator() && b->getSingleSuccessor())
+                for (BasicBlock *last : predecessors(b)) look(l, last, b);
+            else
+                look(l, b, b);
+        }
+    }
 }
 
 // Where code may be put at the start of a block: after phis, landing pads and, in entry blocks, allocas.

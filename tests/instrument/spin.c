@@ -37,6 +37,43 @@ void either(volatile int *a, volatile int *b) {
     while (!*a && !*b) {}
 }
 
+// CHECK-LABEL: @inner(
+// CHECK: __weft_tick_spin
+// CHECK-LABEL: @several(
+// CHECK: __weft_tick_spin
+// CHECK-LABEL: @slots_left(
+// CHECK: __weft_tick_spin
+// CHECK-LABEL: @left_out(
+// CHECK: __weft_tick_spin
+void inner(volatile int *n) { /* in a loop that does more */
+    for (;;) {
+        for (int i = 0; i < 1000000; i++)
+            if (flag) break;
+        ++*n;
+    }
+}
+extern int number;
+void several(volatile int *a) { /* an array, again and again */
+    for (;;) {
+        int left = 0;
+        for (int i = 0; i < number; i++) left += a[i];
+        if (!left) break;
+    }
+}
+extern _Atomic int slots[];
+void slots_left(void) { /* how many is read anew, and goes into the next turn in a register */
+    for (;;) {
+        int left = 0;
+        for (int i = 1; i < number; i++) left += slots[i];
+        if (!left) break;
+    }
+}
+int __weft_repeat(int flags);
+void left_out(void) {
+    while (!flag)
+        if (__weft_repeat(0)) continue;
+}
+
 // CHECK-LABEL: @search(
 // CHECK-NOT: __weft_tick_spin
 // CHECK-LABEL: @list(
@@ -45,7 +82,9 @@ void either(volatile int *a, volatile int *b) {
 // CHECK-NOT: __weft_tick_spin
 // CHECK-LABEL: @calls(
 // CHECK-NOT: __weft_tick_spin
-// CHECK: ret void
+// CHECK-LABEL: @sums(
+// CHECK-NOT: __weft_tick_spin
+// CHECK: ret i32
 int search(volatile int *a, int x) {
     int i = 0;
     while (a[i] != x) i++;
@@ -64,4 +103,9 @@ void counts(volatile int *n) {
 void other(void);
 void calls(void) {
     while (!flag) other();
+}
+int sums(volatile int *a, int n) {
+    int sum = 0;
+    for (int i = 0; i < n; i++) sum += a[i];
+    return sum;
 }

@@ -38,6 +38,13 @@ static int is_checked(void *ctx, LLVMValueRef i) {
     return weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED;
 }
 
+static int only_waits(void *ctx, LLVMBasicBlockRef head) {
+    const struct weft_rw *r = ctx;
+    for (size_t k = 0; k < r->nwaits; k++)
+        if (r->waits[k] == LLVMBasicBlockAsValue(head)) return 1;
+    return 0;
+}
+
 static void set(struct weft_rw *r, LLVMValueRef before, uint64_t word, LLVMValueRef v) {
     weft__rw_at(r, before);
     LLVMSetVolatile(LLVMBuildStore(r->b, v, weft__rw_tls_word(r, word)), 1);
@@ -109,10 +116,12 @@ static void copied(void *ctx, LLVMBasicBlockRef loop, LLVMBasicBlockRef copy) {
     r->copies[r->ncopies++] = (struct weft_copy){loop, copy, NULL};
 }
 
-void weft__rw_ranges(struct weft_rw *r, LLVMValueRef fn) {
+void weft__rw_ranges(struct weft_rw *r, LLVMValueRef fn, const LLVMValueRef *waits, size_t n) {
     r->nin_copies = r->ncopies = 0;
+    r->waits = waits;
+    r->nwaits = n;
     if (r->o->granularity == WEFT_GRANULARITY_ACCESS) return;
-    weft__bounds(fn, &(struct weft_bounds){r, WEFT_RANGES, 2 * WEFT_LINE, is_checked, begin, range, is_fast, left, in_copy, copied});
+    weft__bounds(fn, &(struct weft_bounds){r, WEFT_RANGES, 2 * WEFT_LINE, is_checked, only_waits, begin, range, is_fast, left, in_copy, copied});
 }
 
 void weft__rw_copy_tick(struct weft_rw *r, LLVMBasicBlockRef head, LLVMValueRef cold) {

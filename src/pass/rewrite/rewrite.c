@@ -94,6 +94,12 @@ static void push(struct list *l, LLVMValueRef v) {
     l->v[l->n++] = v;
 }
 
+static int in_list(const struct list *l, LLVMValueRef v) {
+    for (size_t k = 0; k < l->n; k++)
+        if (l->v[k] == v) return 1;
+    return 0;
+}
+
 /* Heads of cycles: targets of retreating edges of a depth-first walk, iterative. */
 static void cycle_heads(LLVMValueRef fn, struct list *heads) {
     unsigned n = LLVMCountBasicBlocks(fn);
@@ -176,53 +182,67 @@ static void gather_allocas(struct weft_rw *r, LLVMValueRef fn) {
     }
 }
 
-/* Whether the cycle through this block only waits: it is small, stores nothing, calls nothing but pause, and looks at the
- * same places again and again. Who waits so gives what it is asked for at once. */
-#define SPIN_BLOCKS 24 /* that are looked at */
-static int leads_to(LLVMBasicBlockRef b, LLVMBasicBlockRef to) {
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
-    for (unsigned k = 0; k < LLVMGetNumSuccessors(end); k++)
-        if (LLVMGetSuccessor(end, k) == to) return 1;
+/* Loops that only wait: small ones that store nothing, call nothing but pause, and look at the same places again and again. That they do if
+ * each iteration begins as the one before (then what they do with an array they do again), or no address depends on the iteration. Who waits
+ * so gives what it is asked for at once. */
+#define SPIN_BLOCKS 24
+static int is_within(LLVMValueRef v, const LLVMBasicBlockRef *in, unsigned n) {
+    for (unsigned k = 0; k < n && LLVMIsAInstruction(v); k++)
+        if (LLVMGetInstructionParent(v) == in[k]) return 1;
     return 0;
 }
-static int spins(LLVMBasicBlockRef head) {
-    LLVMBasicBlockRef near[SPIN_BLOCKS] = {head}, in[SPIN_BLOCKS] = {head};
-    unsigned seen = 1, n = 1, back = 0;
-    for (unsigned k = 0; k < seen; k++) { /* forward from the head */
-        LLVMValueRef end = LLVMGetBasicBlockTerminator(near[k]);
-        for (unsigned j = 0; j < LLVMGetNumSuccessors(end) && seen < SPIN_BLOCKS; j++) {
-            unsigned x = 0;
-            while (x < seen && near[x] != LLVMGetSuccessor(end, j)) x++;
-            if (x == seen) near[seen++] = LLVMGetSuccessor(end, j);
-        }
+static LLVMValueRef incoming(LLVMValueRef phi, LLVMBasicBlockRef from) {
+    unsigned k = 0;
+    while (LLVMGetIncomingBlock(phi, k) != from) k++;
+    return LLVMGetIncomingValue(phi, k);
+}
+/* Whether v is not computed in the loop, but at most read there, at the same place each time. */
+#define SEEN_MOST 16
+static int is_read(LLVMValueRef v, const LLVMBasicBlockRef *in, unsigned n, LLVMValueRef *seen, unsigned *nseen) {
+    if (!is_within(v, in, n)) return 1;
+    for (unsigned k = 0; k < *nseen; k++)
+        if (seen[k] == v) return 1;
+    if (*nseen == SEEN_MOST) return 0;
+    seen[(*nseen)++] = v;
+    if (LLVMIsALoadInst(v)) return !is_within(LLVMGetOperand(v, 0), in, n);
+    if (LLVMIsACastInst(v)) return is_read(LLVMGetOperand(v, 0), in, n, seen, nseen);
+    if (!LLVMIsAPHINode(v)) return 0;
+    for (unsigned k = 0; k < LLVMCountIncoming(v); k++)
+        if (!is_read(LLVMGetIncomingValue(v, k), in, n, seen, nseen)) return 0;
+    return 1;
+}
+/* Whether something that was computed in the loop goes back to its head. */
+static int goes_on(const LLVMBasicBlockRef *in, unsigned n, LLVMBasicBlockRef through) {
+    for (LLVMValueRef i = LLVMGetFirstInstruction(in[0]); LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i)) {
+        LLVMValueRef v = incoming(i, through);
+        if (through != in[n > 1] && LLVMIsAPHINode(v) && LLVMGetInstructionParent(v) == through) v = incoming(v, in[n > 1]);
+        LLVMValueRef seen[SEEN_MOST];
+        unsigned nseen = 0;
+        if (!is_read(v, in, n, seen, &nseen)) return 1;
     }
-    back = (unsigned)leads_to(head, head);
-    for (unsigned k = 0; k < n; k++) /* and of these, what comes back to it */
-        for (unsigned j = 1; j < seen; j++)
-            if (near[j] && leads_to(near[j], in[k])) {
-                in[n++] = near[j];
-                near[j] = NULL;
-                back = 1;
-            }
-    int looks = 0;
+    return 0;
+}
+static int spins(const LLVMBasicBlockRef *in, unsigned n, LLVMBasicBlockRef through) {
+    int looks = 0, counts = goes_on(in, n, through);
     for (unsigned k = 0; k < n; k++)
         for (LLVMValueRef i = LLVMGetFirstInstruction(in[k]); i; i = LLVMGetNextInstruction(i)) {
             LLVMOpcode o = LLVMGetInstructionOpcode(i);
             if (o == LLVMStore || o == LLVMInvoke || o == LLVMCallBr) return 0;
             if (o == LLVMCall) {
                 LLVMValueRef callee = LLVMGetCalledValue(i);
+                const char *name = weft__rw_name_of(callee);
                 if (LLVMIsAInlineAsm(callee) ? LLVMGetNumArgOperands(i) != 0
-                                   : strncmp(weft__rw_name_of(callee), "llvm.dbg", 8) && strcmp(weft__rw_name_of(callee), "llvm.x86.sse2.pause"))
+                                             : strncmp(name, "llvm.dbg", 8) && strcmp(name, "llvm.x86.sse2.pause") && strcmp(name, "__weft_repeat"))
                     return 0;
             }
             if (!is_access(o)) continue;
-            LLVMValueRef p = LLVMGetOperand(i, 0);
-            if (LLVMIsAInstruction(p))
-                for (unsigned x = 0; x < n; x++)
-                    if (LLVMGetInstructionParent(p) == in[x]) return 0;
+            if (counts && is_within(LLVMGetOperand(i, 0), in, n)) return 0;
             looks = 1;
         }
-    return back && looks;
+    return looks;
+}
+static void look_at_loop(void *ctx, const LLVMBasicBlockRef *in, unsigned n, LLVMBasicBlockRef through) {
+    if (spins(in, n, through)) push(ctx, LLVMBasicBlockAsValue(in[0]));
 }
 
 /* What was true of the function before is not any more: it touches memory, and others' progress depends on its ticks. */
@@ -266,7 +286,7 @@ static void wide_atomics(struct weft_rw *r, LLVMValueRef fn) {
 static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     /* The code generator's quick mode would keep flags of checks on the stack, where they differ between record and replay. */
     LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName("optnone", 7));
-    struct list accesses = {0}, unchecked = {0}, calls = {0}, heads = {0}, pads = {0}, rets = {0};
+    struct list accesses = {0}, unchecked = {0}, calls = {0}, heads = {0}, waits = {0}, pads = {0}, rets = {0};
     int has_calls = 0;
     gather_allocas(r, fn);
     wide_atomics(r, fn);
@@ -287,13 +307,11 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
             else if (o == LLVMRet || o == LLVMResume)
                 push(&rets, i);
         }
-    weft__rw_ranges(r, fn);
+    weft__shim_loops(fn, SPIN_BLOCKS, look_at_loop, &waits);
+    weft__rw_ranges(r, fn, waits.v, waits.n);
+    cycle_heads(fn, &heads);
     int taken = weft__facts_address_taken(r->f, fn) && strcmp(weft__rw_name_of(fn), "main");
     if (taken && !LLVMGetSection(fn)) LLVMSetSection(fn, WEFT_TAKEN_SECTION);
-    cycle_heads(fn, &heads);
-    char *waits = calloc(heads.n + 1, 1);
-    if (!waits) abort();
-    for (size_t k = 0; k < heads.n; k++) waits[k] = (char)spins(LLVMValueAsBasicBlock(heads.v[k]));
     r->s->functions++;
     for (size_t k = 0; k < accesses.n; k++) access_inst(r, accesses.v[k], 1);
     for (size_t k = 0; k < unchecked.n; k++) access_inst(r, unchecked.v[k], 0);
@@ -301,10 +319,10 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     for (size_t k = 0; k < calls.n; k++) weft__rw_call_inst(r, calls.v[k]);
     for (size_t k = 0; k < heads.n; k++) {
         LLVMBasicBlockRef head = LLVMValueAsBasicBlock(heads.v[k]);
-        weft__rw_copy_tick(r, head, weft__rw_tick_to(r, weft__shim_first(head), waits[k] ? r->tick_spin : r->tick_cold));
+        weft__rw_copy_tick(r, head, weft__rw_tick_to(r, weft__shim_first(head), in_list(&waits, heads.v[k]) ? r->tick_spin : r->tick_cold));
     }
     weft__rw_copies(r);
-    free(waits);
+    free(waits.v);
     for (size_t k = 0; k < pads.n; k++) {
         LLVMValueRef first = LLVMGetNextInstruction(pads.v[k]);
         weft__rw_come_in(r, first);
@@ -342,11 +360,6 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
 
 /* Resolvers of ifuncs run while the program is being relocated, functions in .preinit_array before all initialisers. The
  * owner table does not exist then. They, and what they call, are left alone. */
-static int in_list(const struct list *l, LLVMValueRef v) {
-    for (size_t k = 0; k < l->n; k++)
-        if (l->v[k] == v) return 1;
-    return 0;
-}
 static void early_constant(LLVMValueRef c, struct list *early) {
     if (LLVMIsAFunction(c)) {
         if (!LLVMIsDeclaration(c) && !in_list(early, c)) push(early, c);

@@ -20,6 +20,8 @@ struct weft_rw {
     LLVMValueRef tick_cold, tick_spin, come_in, go_out, miss, verify, barrier;
     int unwinds; /* the function has a serialized invoke */
     LLVMValueRef atomic; /* the access that is being checked; NULL: it is none */
+    const LLVMValueRef *waits; /* of the function: heads of loops that only wait */
+    size_t nwaits;
     struct weft_in_copy *in_copies; /* of the function */
     size_t nin_copies, in_copies_room;
     struct weft_copy *copies;
@@ -85,7 +87,7 @@ int weft__rw_interposed(const char *name); /* whether the runtime defines the fu
 
 /* ---- ranges.c: loops whose memory is looked at before ----------------------------------------------------------- */
 
-void weft__rw_ranges(struct weft_rw *r, LLVMValueRef fn);
+void weft__rw_ranges(struct weft_rw *r, LLVMValueRef fn, const LLVMValueRef *waits, size_t n); /* waits: heads of loops that are left alone */
 void weft__rw_copy_tick(struct weft_rw *r, LLVMBasicBlockRef head, LLVMValueRef cold); /* each head of a loop has got its tick, which ends so */
 void weft__rw_copies(struct weft_rw *r);                                               /* all have */
 
