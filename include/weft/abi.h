@@ -122,6 +122,7 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  *
  *   __weft_tick_cold    clock has reached limit
  *   __weft_tick_spin    the same, in a loop that only waits for others
+ *   __weft_spins        behind a tick of such a loop whose clock has no bit of WEFT_SPIN_MASK: it still waits
  *   __weft_range        saved[9]: the first line; saved[10]: how many, 0: too many | WEFT_RANGE_WRITE. A loop will touch them. If the
  *                       thread does not have them, sets `fast` to 0.
  *   __weft_miss         saved[9]: address; saved[10]: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
@@ -134,6 +135,7 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  *   __weft_come_in      an address-taken function was entered while outside, or a call of foreign code is over
  *   __weft_go_out       such a function is left again, or foreign code is about to be called
  */
+#define WEFT_SPIN_MASK 0x3f0u /* 16 ticks in a row of 1,024 */
 #define WEFT_ACC_SIZE 0x0000ffffu
 #define WEFT_ACC_OP_SHIFT 16 /* enum weft_atomic, of an atomic */
 #define WEFT_ACC_OP 0x00ff0000u

@@ -46,6 +46,11 @@ WEFT_HIDDEN void weft__enter_spin(uint64_t a, uint64_t b, uint64_t site) {
     if (t && weft__mode == WEFT_RECORD) weft__rec_spins(t);
     weft__enter_tick(a, b, site);
 }
+/* It still waits. */
+WEFT_HIDDEN void weft__enter_spins(void) {
+    struct weft_thread *t = known();
+    if (t && weft__mode == WEFT_RECORD) weft__rec_doze(t);
+}
 
 WEFT_HIDDEN void weft__enter_miss(uint64_t p, uint64_t acc, uint64_t site) {
     struct weft_thread *t = known();

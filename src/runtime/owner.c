@@ -102,6 +102,16 @@ static void unlock2(struct weft_thread *a, struct weft_thread *b) {
     weft__unlock(&b->lock);
 }
 
+/* u is locked, and something is taken from it. Whether it has to be woken then. */
+static int dozed(struct weft_thread *u) {
+    if (likely(!u->dozes)) return 0;
+    __atomic_store_n(&u->dozes, 0, __ATOMIC_RELAXED);
+    return 1;
+}
+static void rouse(struct weft_thread *u) {
+    weft__raw(SYS_futex, &u->dozes, FUTEX_WAKE_PRIVATE, 1);
+}
+
 /* ---- word stripes ---------------------------------------------------------------------------------------------- */
 
 #define STRIPES (1u << 16)
@@ -217,6 +227,8 @@ static uint8_t page_reads[HEAT]; /* hand-overs to readers in a row */
 #define HOLD_TICKS 8    /* how often the end of a tenure is looked for */
 #endif
 #define SPIN 2000       /* for an answer, before a sleep */
+#define DOZE 40000      /* cycles that a loop only waits, before it sleeps, */
+#define DOZE_NS 100000  /* and how long at most, each time */
 #define EPISODE 64      /* accesses; the first one 16 times as many, the second 8 times, ... */
 #define EPISODES 16     /* so many of 1,024 hand-overs begin one */
 #define EARLY 6         /* but the first ones of a line that is asked for again */
@@ -678,7 +690,9 @@ static int stop_reading(struct weft_thread *t, struct weft_thread *x, uint32_t l
         }
         struct weft_pos here = x->here;
         forget(x, line);
+        int sleeps = dozed(x);
         unlock2(t, x);
+        if (unlikely(sleeps)) rouse(x);
         weft__rec_edge(t, site, &here);
         return answered;
     }
@@ -755,7 +769,9 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             struct weft_pos here = u->here;
             got = wish == WEFT_SHARE && share(u, t, line, site, &here) ? 2 : 1;
             if (got == 1) give(u, t, line);
+            int sleeps = got == 1 && dozed(u);
             unlock2(t, u);
+            if (unlikely(sleeps)) rouse(u);
             if (t->tenure && t->tenure < t->tenure_most) t->tenure += TAKE_SHARE;
             weft__rec_edge(t, site, &here);
         } else {
@@ -923,6 +939,41 @@ void weft__rec_spins(struct weft_thread *t) {
         weft__steer_yield(t);
     }
     if (__atomic_load_n(&t->waiters, __ATOMIC_RELAXED)) t->tenure = 1;
+}
+
+/* A loop that only waits looks at lines that are t's own, or that it shares, and nobody changes what is in them without taking them from
+ * it first. So after some time it sleeps, outside, until somebody does that. Not for long: the loop may count, too, and what looks like one
+ * that waits may be waited for. (redis, whose two threads wait for each other, on a machine of two cores that had much else to do: 106 us of
+ * processor time for a request, and 9 with this. Natively 82.) */
+static void doze(struct weft_thread *t) {
+    static const struct timespec most = {0, DOZE_NS};
+    weft__lock(&t->lock);
+    if (t->waiters) { /* it is to answer first */
+        weft__unlock(&t->lock);
+        return;
+    }
+    t->here = standing(t, 0);
+    t->state = WEFT_OUT;
+    __atomic_store_n(&t->dozes, 1, __ATOMIC_RELAXED);
+    weft__unlock(&t->lock);
+    weft__raw(SYS_futex, &t->dozes, FUTEX_WAIT_PRIVATE, 1, &most);
+    __atomic_store_n(&t->dozes, 0, __ATOMIC_RELAXED);
+    weft__rec_in(t);
+}
+
+void weft__rec_doze(struct weft_thread *t) {
+    uint64_t now = weft__tsc(), clock = t->tls->clock, before = t->spun_clock;
+    int same = t->misses == t->spun_misses && clock - before <= 2 * WEFT_SPIN_MASK;
+    t->spun_clock = clock;
+    if (!same || weft__steering) {
+        t->spins = now;
+        t->spun_misses = t->misses;
+        return;
+    }
+    if (now - t->spins < DOZE) return;
+    weft__rec_release(t);
+    doze(t);
+    t->spins = weft__tsc();
 }
 
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site) {

@@ -102,6 +102,7 @@ struct weft_thread {
     struct weft_pos here;         /* while not IN: where the thread stands; under lock */
     uint32_t closing;             /* a line that is the thread's own, but others may still read it, + 1; under lock */
     struct weft_tls *tls;         /* of the living thread */
+    int dozes;                    /* futex word: 1: OUT until something is taken from it; under lock */
     /* Waiter's side. */
     _Alignas(128) int served;     /* futex word: 0 asked, 1 answered, 2 asleep */
     int granted;                  /* the answer: 0 no, 1 yes, 2 yes and the line is shared */
@@ -124,6 +125,7 @@ struct weft_thread {
     uint64_t stirred;             /* tsc of the last answer given or got */
     uint32_t quarrels;            /* times in a row that it asked soon after that */
     int unlucky;                  /* spins for an answer that were in vain of late */
+    uint64_t spins, spun_misses, spun_clock; /* in a loop that only waits: since when (tsc), with so many misses, and its last tick */
     int steer, has_baton;         /* steer.c; has_baton: futex word */
     int32_t priority;
     uint32_t in_a_row;            /* events, or ticks, since it got the baton */
@@ -281,6 +283,7 @@ void weft__lock(int *l);
 void weft__unlock(int *l);
 void weft__rec_tick(struct weft_thread *t);
 void weft__rec_spins(struct weft_thread *t); /* the tick that follows is one of a loop that only waits */
+void weft__rec_doze(struct weft_thread *t);  /* behind such a tick: it has waited for some time */
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site);
 int weft__rec_has(const struct weft_thread *t, uint32_t line, uint32_t lines, int write); /* without waiting */
 int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write); /* 1: had to wait */

@@ -39,6 +39,7 @@ void either(volatile int *a, volatile int *b) {
 
 // CHECK-LABEL: @inner(
 // CHECK: __weft_tick_spin
+// CHECK: __weft_spins
 // CHECK-LABEL: @several(
 // CHECK: __weft_tick_spin
 // CHECK-LABEL: @slots_left(

@@ -755,6 +755,7 @@ static void begin_op(struct weft_thread *t) {
 /* r|w LINE WORD: 8 bytes; line in lower case: the upper 4 bytes only    x|y: write, read 8 bytes across A and B
  * t tick   o out and in   j,J take A, B and write word 0   k take both and write both    n an ordered operation
  * i take A and read word 0     K take A to write it and B to read it     g take both and read both
+ * z waits in a loop for another thread to change A, and sleeps, if A is still its own or shared
  * l,u lock and unlock     f fork     B first of all: the thread begins    c thread 3 is created, which begins with B
  * - alone: there is no such thread
  * b (wrong) take A, read it, and go outside in the same tick
@@ -785,6 +786,10 @@ static void run_op(struct weft_thread *t, const char **prog, uint64_t site) {
         fresh_tick(t);
         weft__outside(t);
         weft__inside(t);
+        break;
+    case 'z':
+        fresh_tick(t);
+        if (weft__rec_has(t, line_of[0], 1, 0)) doze(t);
         break;
     case 'j':
     case 'J': {

@@ -99,6 +99,11 @@ shared-is-writable - share-straddle-write
 shared-without-list - share-straddle-again
 close-not-asked-again - share-group-close
 close-answers-unseen - share-group-close
+dozes-on - doze
+dozes-on-shared - doze-shared
+dozes-unwoken -d doze-two
+dozes-asked - doze
+dozes-too-late - doze
 LIST
     exit ;;
 answer-without-waiters-lock) # the prototype's mistake: a grant must hold the waiter's lock as well
@@ -196,6 +201,11 @@ writer-still-listed) within close_shared 's/^ *forget(t, line);//' ;;
 shared-is-writable) within has 's/ && !write//' ;;
 shared-without-list) within has 's/ && reads(t, line)//' ;;
 close-not-asked-again) within close_shared 's/\*waited |= stop_reading/(void)stop_reading/' ;;
+dozes-on) within acquire 's/got == 1 && dozed(u)/0/' ;;
+dozes-on-shared) within stop_reading 's/dozed(x)/0/' ;;
+dozes-unwoken) within rouse 's/weft__raw([^;]*;/;/' ;;
+dozes-asked) within doze 's/if (t->waiters) {/if (0) {/' ;;
+dozes-too-late) within doze 's/^ *__atomic_store_n(&t->dozes, 1.*//;s/^ *weft__raw(SYS_futex/__atomic_store_n(\&t->dozes, 1, __ATOMIC_RELAXED); &/' ;;
 close-answers-unseen) within stop_reading 's/return answered;/return 0;/' ;;
 *) echo "mutate.sh: no mistake called $name" >&2; exit 2 ;;
 esac

@@ -12,6 +12,13 @@ static const struct scenario scenarios[] = {
     {"first-owner", "00", 's', 3, 0, 0, {"wA0 t", "wA0 wB0", "rB0"}, "st"},
     {"outside", "10", 's', 3, 0, 0, {"wA0 o wA0", "wA0 o", "rA0"}, "stD"},
     {"outside-two", "10", 's', 3, 0, 0, {"wA0 o wA0", "wA0 o wA0", ""}, "d"},
+    /* Who waits in a loop sleeps until something is taken from it. */
+    {"doze", "10", 's', 3, 0, 0, {"z rA0", "wA0 t", "rA0"}, "stD", 0, 1},
+    {"doze-two", "10", 's', 3, 0, 0, {"wA0 z rA0 t", "wA0 t wA0", ""}, "std"},
+    {"doze-page", "11", 's', 1, 0, 0, {"z rA0 wB0", "wB0 t wA0", ""}, "st"},
+    {"doze-shared", "H0", 's', 3, 0, 0, {"z rA0", "rA0 t", "wA0"}, "stD"},
+    {"doze-shared-two", "H0", 's', 3, 0, 0, {"z rA0 t", "wA0 t", "-"}, "std"},
+    {"doze-fork", "10", 's', 3, 0, 0, {"z rA0", "f wA0", ""}, "st"},
     /* Two lines: threads that wait for each other lose what they have meanwhile. */
     {"crossed-two", "12", 's', 3, 0, 0, {"wA0 wB0 t wA1", "wB0 wA0 t wB1", ""}, "std"},
     {"crossed", "12", 's', 3, 0, 0, {"wA0 wB0 t wA1", "wB0 wA0 t", "rA0 rB0"}, "sT"},

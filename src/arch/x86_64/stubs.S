@@ -127,6 +127,7 @@
 
         COLD __weft_tick_cold, weft__enter_tick
         COLD __weft_tick_spin, weft__enter_spin
+        COLD __weft_spins, weft__enter_spins
         COLD __weft_miss, weft__enter_miss, 1
         COLD __weft_range, weft__enter_range, 2
         COLD __weft_verify, weft__enter_verify

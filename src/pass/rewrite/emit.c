@@ -3,6 +3,7 @@
  *
  *   check   entry = table[(uint32_t)p >> 6]; if (entry != tls.me) cold: jump to __weft_miss(p, access); access
  *   tick    if (++tls.clock >= tls.limit) cold: jump to __weft_tick_cold
+ *   spins   behind a tick of a loop that only waits: if (!(tls.clock & WEFT_SPIN_MASK)) cold: jump to __weft_spins
  *   repeat  if (tls.me == WEFT_POISON) cold: jump to __weft_repeat_cold, which says whether the iteration is left out
  *   take    __weft_take_begin(); any number of ranges and objects; __weft_take_end()
  *
@@ -84,7 +85,17 @@ LLVMValueRef weft__rw_tick_to(struct weft_rw *r, LLVMValueRef before, LLVMValueR
     weft__rw_at(r, before);
     weft__rw_call0(r, r->barrier);
     r->s->ticks++;
-    return cold;
+    if (entry != r->tick_spin) return cold;
+    /* Now and then the runtime is told that the thread still waits. From the clock, which is the same in record and replay. Not at every
+     * 1,024th tick but at a few of them in a row: the loop may have others. */
+    LLVMValueRef often = LLVMBuildAnd(r->b, weft__rw_load(r, r->i64, cp, 8), weft__rw_i64c(r, WEFT_SPIN_MASK), "");
+    cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntEQ, often, weft__rw_i64c(r, 0), ""), before);
+    weft__rw_at(r, cold);
+    LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
+    weft__rw_call0(r, r->spins);
+    weft__rw_at(r, before);
+    weft__rw_call0(r, r->barrier);
+    return NULL; /* such a loop has no copy */
 }
 void weft__rw_tick(struct weft_rw *r, LLVMValueRef before) { weft__rw_tick_to(r, before, r->tick_cold); }
 
@@ -303,6 +314,7 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
     const char *clock_again = "\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %fs:(%rax), %rax";
     r->tick_cold = asm_jump(r, "__weft_tick_cold", r->cold_t, rax_only, clock_again);
     r->tick_spin = asm_jump(r, "__weft_tick_spin", r->cold_t, rax_only, clock_again);
+    r->spins = asm_jump(r, "__weft_spins", r->cold_t, rax_only, "");
     r->come_in = asm_jump(r, "__weft_come_in", r->cold_t, c0, "");
     r->go_out = asm_jump(r, "__weft_go_out", r->cold_t, c0, "");
     /* Address and access go through tls.saved[9] and [10] (abi.h). */

@@ -184,7 +184,7 @@ static void gather_allocas(struct weft_rw *r, LLVMValueRef fn) {
 
 /* Loops that only wait: small ones that store nothing, call nothing but pause, and look at the same places again and again. That they do if
  * each iteration begins as the one before (then what they do with an array they do again), or no address depends on the iteration. Who waits
- * so gives what it is asked for at once. */
+ * so gives what it is asked for at once, and sleeps after a while. */
 #define SPIN_BLOCKS 24
 static int is_within(LLVMValueRef v, const LLVMBasicBlockRef *in, unsigned n) {
     for (unsigned k = 0; k < n && LLVMIsAInstruction(v); k++)

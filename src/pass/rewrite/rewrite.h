@@ -17,7 +17,7 @@ struct weft_rw {
     LLVMTypeRef i8, i16, i32, i64, ptr, vd;
     LLVMValueRef tls;
     LLVMTypeRef cold_t, cold2_t;
-    LLVMValueRef tick_cold, tick_spin, come_in, go_out, miss, verify, barrier;
+    LLVMValueRef tick_cold, tick_spin, spins, come_in, go_out, miss, verify, barrier;
     int unwinds; /* the function has a serialized invoke */
     LLVMValueRef atomic; /* the access that is being checked; NULL: it is none */
     const LLVMValueRef *waits; /* of the function: heads of loops that only wait */
