@@ -116,10 +116,10 @@ static void add_link_front(struct cc_strs *out, const struct cc_cmd *cmd, const 
     if (why && !cmd->ld_why) linker(out, join("--why-extract=", why, ""));
 }
 
-static void add_link_back(struct cc_strs *out, const struct cc_cmd *cmd, const char *libdir) {
+static void add_link_back(struct cc_strs *out, const struct cc_cmd *cmd, const char *libdir, bool probe) {
     const char *inst = join(libdir, "/", "libweft-inst.a");
-    linker(out, join("--load-pass-plugin=", need(libdir, "weft-pass.so"), ""));
-    if (access(inst, R_OK) == 0) {
+    if (!probe) linker(out, join("--load-pass-plugin=", need(libdir, "weft-pass.so"), ""));
+    if (!probe && access(inst, R_OK) == 0) {
         linker(out, "--push-state");
         linker(out, "--no-whole-archive");
         linker(out, inst);
@@ -171,8 +171,9 @@ static void add_include(struct cc_strs *out, const char *libdir) {
     cc_strs_add(out, folder);
 }
 
-/* `deps` and `why` are where the linker shall list what it used; NULL: nowhere. */
-static void build(struct cc_strs *out, const struct cc_cmd *cmd, const char *libdir, const char *deps, const char *why) {
+/* `deps` and `why` are where the linker shall list what it used; NULL: nowhere. A probe is linked as clang links it, from native
+ * code: an optimiser that sees all of it would answer for the linker (`char (*f)() = sin; int main() { return f != sin; }` needs no sin). */
+static void build(struct cc_strs *out, const struct cc_cmd *cmd, const char *libdir, const char *deps, const char *why, bool probe) {
     size_t end = cmd->dash_dash ? cmd->dash_at : cmd->args.n;
     if (cmd->info) {
         add_args(out, cmd, 0, cmd->args.n);
@@ -193,7 +194,7 @@ static void build(struct cc_strs *out, const struct cc_cmd *cmd, const char *lib
     cc_strs_add(out, "--end-no-unused-arguments");
     add_args(out, cmd, 0, end);
     cc_strs_add(out, "--start-no-unused-arguments");
-    if (!cmd->emit_llvm && !(cmd->links && cmd->relocatable)) {
+    if (!cmd->emit_llvm && !(cmd->links && (cmd->relocatable || probe))) {
         cc_strs_add(out, "-flto=full");
         cc_strs_add(out, "-ffat-lto-objects");
         /* GNU as does not know the section that bitcode goes into. */
@@ -201,7 +202,7 @@ static void build(struct cc_strs *out, const struct cc_cmd *cmd, const char *lib
     }
     if (cmd->links) {
         add_linker_choice(out);
-        if (!cmd->relocatable) add_link_back(out, cmd, libdir);
+        if (!cmd->relocatable) add_link_back(out, cmd, libdir, probe);
     }
     cc_strs_add(out, "--end-no-unused-arguments");
     add_args(out, cmd, end, cmd->args.n);
@@ -260,16 +261,19 @@ static bool any_probe(const struct cc_strs *list) {
     return false;
 }
 
-/* A configure script's question, whose answer it may read off stderr: nothing is said then, neither here nor by the
- * pass. */
-static bool is_quiet(const struct cc_cmd *cmd) {
-    const char *quiet = getenv("WEFT_QUIET");
+/* A configure script's question. */
+static bool is_probe(const struct cc_cmd *cmd) {
     char cwd[PATH_MAX];
-    if (quiet && *quiet && strcmp(quiet, "0")) return true;
-    if (cmd->dry || cmd->verbose || cmd->relocatable) return true;
     if (cmd->output && is_probe_path(cmd->output)) return true;
     if (any_probe(&cmd->sources) || any_probe(&cmd->asms) || any_probe(&cmd->objects)) return true;
     return getcwd(cwd, sizeof cwd) && is_probe_path(cwd);
+}
+
+/* The answer to a probe may be read off stderr: nothing is said then, neither here nor by the pass. */
+static bool is_quiet(const struct cc_cmd *cmd) {
+    const char *quiet = getenv("WEFT_QUIET");
+    if (quiet && *quiet && strcmp(quiet, "0")) return true;
+    return cmd->dry || cmd->verbose || cmd->relocatable || is_probe(cmd);
 }
 
 static void run(char **argv) {
@@ -404,7 +408,7 @@ int main(int argc, char **argv) {
         if (quiet) setenv("WEFT_QUIET", "1", 1);
         make_files(&files, !quiet, &cmd);
     }
-    build(&out, &cmd, libdir, files.deps, files.why);
+    build(&out, &cmd, libdir, files.deps, files.why, cmd.links && is_probe(&cmd));
     shorten(&out, keep);
     if (files.folder) return run_child(out.v, &files, &cmd);
     run(out.v);
