@@ -139,7 +139,7 @@ void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint
     if (r->atomic) operands(r, n);
     LLVMValueRef a[2] = {p, LLVMConstInt(r->i32, n | flags, 0)};
     LLVMTypeRef in[2] = {r->ptr, r->i32};
-    LLVMBuildCall2(r->b, LLVMFunctionType(r->vd, in, 2, 0), r->miss, a, 2, "");
+    LLVMBuildCall2(r->b, LLVMFunctionType(r->ptr, in, 2, 0), r->miss, a, 2, "");
     weft__rw_at(r, before);
     weft__rw_call0(r, r->barrier);
     r->s->checks++;
@@ -317,12 +317,17 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
     r->spins = asm_jump(r, "__weft_spins", r->cold_t, rax_only, "");
     r->come_in = asm_jump(r, "__weft_come_in", r->cold_t, c0, "");
     r->go_out = asm_jump(r, "__weft_go_out", r->cold_t, c0, "");
-    /* Address and access go through tls.saved[9] and [10] (abi.h). */
-    static const char miss[] = "movq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq $0, %fs:112(%rax)\n\tmovl $1, %fs:120(%rax)\n\t"
+    /* Address and access go through tls.saved[9] and [10] (abi.h). The address comes in rax, whatever it is made of, and no other register
+     * changes: a variadic function stores all that arguments could be in, which dead bytes of the stack then hold. In libraries r11 does too,
+     * which nobody stores. */
+    static const char miss[] = "movq %rax, %fs:__weft_tls@tpoff+112\n\tmovl $2, %fs:__weft_tls@tpoff+120\n\t"
                                "leaq 777f(%rip), %rax\n\tjmpq *__weft_miss@GOTPCREL(%rip)\n777:\n\txorl %eax, %eax";
-    static const char miss_c[] = "r,i,~{rax},~{memory},~{dirflag},~{fpsr},~{flags}";
+    static const char miss_so[] = "movq %rax, %r11\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %r11, %fs:112(%rax)\n\tmovl $2, %fs:120(%rax)\n\t"
+                                  "leaq 777f(%rip), %rax\n\tjmpq *__weft_miss@GOTPCREL(%rip)\n777:\n\txorl %eax, %eax";
+    const char *text = o->shared_library ? miss_so : miss;
+    const char *miss_c = o->shared_library ? "={ax},0,i,~{r11},~{memory},~{dirflag},~{fpsr},~{flags}" : "={ax},0,i,~{memory},~{dirflag},~{fpsr},~{flags}";
     LLVMTypeRef miss_in[2] = {r->ptr, r->i32};
-    r->miss = LLVMGetInlineAsm(LLVMFunctionType(r->vd, miss_in, 2, 0), miss, sizeof miss - 1, miss_c, sizeof miss_c - 1, 1, 0, LLVMInlineAsmDialectATT, 0);
+    r->miss = LLVMGetInlineAsm(LLVMFunctionType(r->ptr, miss_in, 2, 0), text, strlen(text), miss_c, strlen(miss_c), 1, 0, LLVMInlineAsmDialectATT, 0);
     r->verify = asm_jump(r, "__weft_verify", r->cold2_t, c2, "");
     r->barrier = LLVMGetInlineAsm(r->cold_t, "", 0, "~{memory}", 9, 1, 0, LLVMInlineAsmDialectATT, 0);
 }
