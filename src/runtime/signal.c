@@ -25,6 +25,9 @@
  * faults (so that a fault is always seen here) and the signals that libc and the runtime keep for themselves. A signal that
  * becomes blocked while it is in the queue goes back to the kernel, so that sigpending, sigwait and other threads see it.
  *
+ * A handler for SIGSYS, which those who tell of crashes set with the others, is kept and never called: the signal is the runtime's
+ * (sud.c), filters of the program's own that would raise it are refused, and so is one that somebody sends.
+ *
  * Fatal signals end the recording with a CRASH item and happen again, at the same place, in replay. */
 #define _GNU_SOURCE
 #include "real.h"
@@ -678,7 +681,6 @@ long weft__sys_sigaction(struct weft_thread *t, const long a[6]) {
     old = user[sig];
     if (a[1]) {
         int has = k.handler != SIG_DFL && k.handler != SIG_IGN;
-        if (sig == SIGSYS && has) weft__refuse("a handler for SIGSYS cannot be recorded: weft needs that signal itself");
         k.mask &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
         user[sig] = k;
         if (has) weft__handlers = 1;

@@ -34,7 +34,7 @@ int weft__kernel_sigaction(int sig, void *handler, unsigned long flags, uint64_t
 
 static void on_sigsys(int sig, siginfo_t *info, void *ctx) {
     (void)sig;
-    (void)info;
+    if (unlikely(info->si_code <= 0)) weft__refuse("somebody sent SIGSYS, which cannot be recorded: weft needs that signal itself");
     greg_t *g = ((ucontext_t *)ctx)->uc_mcontext.gregs;
     struct weft_thread *t = weft__self();
     long a[6] = {g[REG_RDI], g[REG_RSI], g[REG_RDX], g[REG_R10], g[REG_R8], g[REG_R9]};
