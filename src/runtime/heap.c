@@ -68,7 +68,15 @@ static struct weft_heap *heap_slow(void) {
     return my_heap;
 }
 
-static inline struct weft_heap *heap(void) { return likely(my_heap != NULL) ? my_heap : heap_slow(); }
+
+/* What is called next may push rax, to align the stack, which is the program's: the mode must not be in it. */
+static inline void clear_rax(void) { __asm__ volatile("xorl %%eax, %%eax" ::: "rax", "cc"); }
+
+static inline struct weft_heap *heap(void) {
+    if (likely(my_heap != NULL)) return my_heap;
+    clear_rax();
+    return heap_slow();
+}
 
 void weft__heap_attach(struct weft_thread *t) {
     if (t->heap) return;
