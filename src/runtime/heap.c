@@ -69,7 +69,7 @@ static struct weft_heap *heap_slow(void) {
 }
 
 
-/* What is called next may push rax, to align the stack, which is the program's: the mode must not be in it. */
+/* What is called next may push rax, to align the stack, which is the program's: neither the mode nor the way back from weft__cold must be in it. */
 static inline void clear_rax(void) { __asm__ volatile("xorl %%eax, %%eax" ::: "rax", "cc"); }
 
 static inline struct weft_heap *heap(void) {
@@ -176,6 +176,7 @@ static inline void own(void *p, const void *fresh) {
         weft__cold((void *)own_slow, p, fresh);
     else
         s->clock++;
+    clear_rax();
 }
 void weft__heap_own(void *p) { own(p, p); }
 
