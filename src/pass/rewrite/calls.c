@@ -304,7 +304,7 @@ static void input_result(struct weft_rw *r, LLVMValueRef i, LLVMValueRef *v, uns
     LLVMTypeRef t = LLVMTypeOf(i);
     LLVMValueRef all;
     if (LLVMGetTypeKind(t) == LLVMStructTypeKind) {
-        all = LLVMGetUndef(t);
+        all = LLVMConstNull(t);
         for (unsigned k = 0; k < n && k < LLVMCountStructElementTypes(t); k++)
             all = LLVMBuildInsertValue(r->b, all, fit(r, v[k], LLVMStructGetTypeAtIndex(t, k)), k, "");
     } else

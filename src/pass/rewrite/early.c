@@ -7,7 +7,12 @@
  *
  * The definition of __weft_repeat that each object brings is for links without weft; here it is a function of the runtime's.
  *
- * That main returns is a call of exit: the runtime orders these (lc_exit.c). */
+ * That main returns is a call of exit: the runtime orders these (lc_exit.c).
+ *
+ * A value that the program never gave (undef: a local that was not set, fresh memory of malloc, as far as the optimiser sees it) would be
+ * whatever some register holds where it is used. That is something else after the cold side of a check, and a replay goes there at other
+ * times than its recording. Any value is right, so it is zero. Only the operands of shuffles stay: what they have of undef is in lanes
+ * that nobody asks for. */
 #include "rewrite.h"
 #include <llvm-c/Comdat.h>
 #include <stdlib.h>
@@ -118,8 +123,44 @@ static void repeat(LLVMModuleRef m) {
     LLVMSetVisibility(fn, LLVMDefaultVisibility);
 }
 
+/* The constant with zero for all that is undef in it. */
+static LLVMValueRef given(LLVMValueRef v) {
+    LLVMTypeRef t = LLVMTypeOf(v);
+    switch (LLVMGetTypeKind(t)) {
+    case LLVMVoidTypeKind:
+    case LLVMLabelTypeKind:
+    case LLVMMetadataTypeKind:
+    case LLVMTokenTypeKind:
+    case LLVMX86_AMXTypeKind:
+    case LLVMTargetExtTypeKind: return v; /* there is no zero of these */
+    default:
+        if (LLVMIsUndef(v)) return LLVMConstNull(t);
+    }
+    int array = LLVMGetValueKind(v) == LLVMConstantArrayValueKind;
+    if (!array && LLVMGetValueKind(v) != LLVMConstantStructValueKind) return v;
+    unsigned n = (unsigned)LLVMGetNumOperands(v);
+    LLVMValueRef *part = malloc((n + 1) * sizeof *part);
+    for (unsigned k = 0; k < n; k++) part[k] = given(LLVMGetOperand(v, k));
+    v = array ? LLVMConstArray2(LLVMGetElementType(t), part, n) : LLVMConstNamedStruct(t, part, n);
+    free(part);
+    return v;
+}
+
+static void never_given(LLVMModuleRef m) {
+    for (LLVMValueRef fn = LLVMGetFirstFunction(m); fn; fn = LLVMGetNextFunction(fn))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+                if (LLVMIsAShuffleVectorInst(i)) continue;
+                for (int k = 0; k < LLVMGetNumOperands(i); k++) {
+                    LLVMValueRef was = LLVMGetOperand(i, (unsigned)k), is = was && LLVMIsConstant(was) ? given(was) : was;
+                    if (is != was) LLVMSetOperand(i, (unsigned)k, is);
+                }
+            }
+}
+
 void weft__rewrite_early(LLVMModuleRef m, const struct weft_pass_options *o) {
     repeat(m);
+    never_given(m);
     pointers(m);
     if (!o->shared_library) main_exits(m);
 }
