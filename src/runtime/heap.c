@@ -96,9 +96,18 @@ void weft__heap_detach(struct weft_thread *t) {
 
 /* ---- hooks of the allocator */
 
+/* place: free() is an operation as any other. What the allocator does besides depends on what other threads gave back. */
+static struct weft_thread *enter(int *was, uint64_t place) {
+    struct weft_thread *t = weft__active();
+    if (t) t->called_at = place;
+    weft__enter(was);
+    if (t) t->called_at = 0;
+    return t;
+}
+
 static void pool_enter(unsigned pool) {
     int was = 0;
-    struct weft_thread *t = weft__enter(&was);
+    struct weft_thread *t = enter(&was, WEFT_IN_HEAP);
     weft__lock(&pool_locks[pool]);
     if (!t) return;
     t->in_outside = was;
@@ -135,7 +144,7 @@ static void copy_on_rt(char *d, const char *s, size_t n, int zero) {
     }
     while (n) {
         size_t k = n < BLOCK ? n : BLOCK;
-        weft__enter(&was);
+        enter(&was, WEFT_IN_HEAP);
         if (zero) {
             if (likely(!weft__accesses)) weft__take(t, d, k); /* calloc is nobody's access */
             weft__zero(d, k);
@@ -157,7 +166,7 @@ static void own_slow(void *p, const void *fresh) {
     int was;
     void *start;
     size_t size;
-    struct weft_thread *t = weft__enter(&was);
+    struct weft_thread *t = enter(&was, fresh ? WEFT_IN_HEAP : (uint64_t)(uintptr_t)own_slow);
     if (likely(!weft__accesses) || !(fresh ? weft__heap_block : weft__heap_extent)(p, &start, &size))
         weft__take(t, p, 1);
     else if (fresh)
@@ -182,7 +191,7 @@ void weft__heap_own(void *p) { own(p, p); }
 
 static void release_on_rt(void *p, size_t n) {
     int was;
-    struct weft_thread *t = weft__enter(&was);
+    struct weft_thread *t = enter(&was, WEFT_IN_HEAP);
     if (t) weft__take(t, p, n);
     weft__sys_madvise((uint64_t)(uintptr_t)p, n, 4 /* MADV_DONTNEED */);
     if (t) weft__leave(t, was);

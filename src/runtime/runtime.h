@@ -136,6 +136,8 @@ struct weft_thread {
     uint64_t stamp;               /* when it last let others go first */
     uint64_t born_at;
     uint64_t last_site;           /* of its last event */
+    uint64_t called_at;           /* while it does an operation with no return address on the program's stack: the place; else 0 */
+#define WEFT_IN_HEAP 1u           /* one that comes or does not come by what other threads do: no place to go by */
     struct weft_blocked {
         int kind;                 /* enum weft_wait_kind; 0: it can go on */
         int woken;                /* of a wait that ends by being woken: 1 woken, 2 timed out */

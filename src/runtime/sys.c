@@ -1403,8 +1403,10 @@ long weft__sys_trapped(struct weft_thread *t, long nr, const long a[6], uint64_t
     int was;
     long r;
     if (weft__sys_traceless(t, nr, a, ip, &r)) return r;
+    t->called_at = ip;
     weft__enter(&was);
     r = weft__sys(t, nr, a, !weft__in_weft_code(ip), ip);
     weft__leave(t, was);
+    t->called_at = 0;
     return r;
 }

@@ -45,6 +45,9 @@ static struct weft_thread *with_number(uint32_t number) {
     return NULL;
 }
 
+/* Where t called. */
+static uint64_t place(const struct weft_thread *t) { return t->called_at ? t->called_at : weft__caller(); }
+
 static int can_run(const struct weft_thread *o) { return o && o->steer != AWAY && !o->blocked.kind; }
 
 static void unblock(struct weft_thread *o) { o->blocked.kind = 0; }
@@ -348,10 +351,11 @@ static void look(struct weft_thread *t, uint64_t site, int op) {
 void weft__turns_event(struct weft_thread *t, uint64_t site) {
     count_ticks(t);
     t->in_a_row++;
-    int op = !site;
+    int op = !site && t->called_at != WEFT_IN_HEAP;
     look(t, site, op);
     __atomic_store_n(&weft__root->events, weft__root->events + 1, __ATOMIC_RELAXED);
-    if (op) site = weft__caller();
+    if (!site && !op) return;
+    if (op) site = place(t);
     come_to_event(t, site, op);
     if (!weft__in_weft_code(site)) return;
     t->last_site = site;
@@ -407,7 +411,7 @@ void weft__turns_born(struct weft_thread *c) {
     begin(&c->ops, c->last_clock);
     begin(&c->accesses, c->last_clock);
     c->rows = NULL; /* the former one's stay mapped: they are few bytes */
-    c->last_site = 0;
+    c->last_site = c->called_at = 0;
     c->last_time = (struct timespec){0, 0};
     c->born_at = ++run.count;
     c->steer = READY;
@@ -464,7 +468,7 @@ static int interrupted(struct weft_thread *t) {
 static void block(struct weft_thread *t, int kind, const void *object, const struct timespec *until) {
     t->blocked.kind = kind;
     t->blocked.object = object;
-    t->blocked.site = weft__caller();
+    t->blocked.site = place(t);
     t->blocked.until = until;
     t->blocked.ticket = ++run.count;
     t->in_a_row = 0;
