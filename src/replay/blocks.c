@@ -5,7 +5,8 @@
  * The rule. A thread runs until it stands at an edge whose other end has not been passed. Then the thread that it waits for runs, or,
  * if that one cannot go on, the one that it waits for in turn. When a thread is at its end, the one that ran before it and can go on
  * does; else the one with the lowest number. So blocks are as long as the order allows, but it is a greedy rule: another choice at an
- * earlier switch may give fewer.
+ * earlier switch may give fewer. Of traces with at most SMALL items in which it preempts a thread, an order with fewer preemptions is looked
+ * for (fewest.c), and taken if there is one.
  *
  * A switch is *preemptive* if the thread that stops could have gone on without the edge: it stands before an access to memory (the
  * edge has a site). Before an operation of the runtime (site 0: a lock, a join, a call of libc) or at its end, it is not: what it does
@@ -16,11 +17,14 @@
  * known, if it lies at a lower address (there is no way back within a tick, and code is mostly laid out as it runs), or if nobody could go
  * on otherwise.
  *
- * Memory does not grow with the trace but for the blocks: each slot has a cursor. */
+ * Memory does not grow with the trace, if that is not small, but for the blocks: each slot has a cursor. */
 #include "replay/replay.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define SMALL 20000u
+#define PREEMPTIVE 24u /* in the order that is looked for, at most */
 
 struct lane {
     struct weft_cursor c;
@@ -29,6 +33,7 @@ struct lane {
     uint64_t *sites;       /* of its edges in the tick of `next` that are behind it */
     size_t nsites, cap;
     size_t ran;            /* number of its last block */
+    uint64_t done;         /* items */
 };
 
 struct build {
@@ -75,12 +80,12 @@ static int ready(const struct build *b, uint32_t slot) {
 
 static bool has_more(const struct build *b, uint32_t slot) { return b->lanes[slot].open && !b->lanes[slot].over; }
 
-/* Lets the lane go on as far as it can. Gives how many items it did. */
-static int64_t run(struct build *b, uint32_t slot, bool guess, struct weft_err *err) {
+/* Lets the lane go on as far as it can, until so many items are done. Gives how many it did now. */
+static int64_t run(struct build *b, uint32_t slot, bool guess, uint64_t to, struct weft_err *err) {
     struct lane *l = &b->lanes[slot];
     struct weft_block *k = NULL;
     int64_t n = 0;
-    while (!l->over) {
+    while (!l->over && l->done < to) {
         bool edge = weft__item_is_edge(l->next.kind);
         int can = ready(b, slot);
         if (can == 0 || (can < 0 && !guess)) break;
@@ -102,6 +107,7 @@ static int64_t run(struct build *b, uint32_t slot, bool guess, struct weft_err *
         k->to_site = edge ? l->next.site : 0;
         k->events++;
         b->out->events++;
+        l->done++;
         n++;
         int r = advance(l, err);
         if (r < 0) return r;
@@ -140,7 +146,7 @@ static int go(struct build *b, struct weft_err *err) {
         bool guess = !s;
         if (!s) s = doubtful(b);
         if (!s) break;
-        int64_t n = run(b, s, guess, err);
+        int64_t n = run(b, s, guess, UINT64_MAX, err);
         if (n < 0) return (int)n;
         if (!n) break;
         slot = s;
@@ -149,30 +155,128 @@ static int go(struct build *b, struct weft_err *err) {
     return 0;
 }
 
+static int open_lanes(struct build *b, struct weft_err *err) {
+    int r = 0;
+    b->lanes = weft__alloc(((size_t)b->top + 1) * sizeof *b->lanes);
+    for (uint32_t s = 1; s <= b->top && r == 0; s++) {
+        if (b->t->index_slot[s] == b->t->index_slot[s + 1]) continue;
+        weft__cursor_open(&b->lanes[s].c, b->t, s);
+        b->lanes[s].c.skim = true;
+        b->lanes[s].open = true;
+        r = advance(&b->lanes[s], err);
+    }
+    return r;
+}
+
+static void close_lanes(struct build *b) {
+    for (uint32_t s = 1; s <= b->top; s++) {
+        if (b->lanes[s].open) weft__cursor_close(&b->lanes[s].c);
+        free(b->lanes[s].sites);
+    }
+    free(b->lanes);
+}
+
+/* As the greedy rule says, or as it is given. */
+static int make(struct build *b, const struct weft_stretch *runs, size_t n, struct weft_err *err) {
+    *b->out = (struct weft_blocks){0};
+    int r = open_lanes(b, err);
+    for (size_t i = 0; i < n && r == 0; i++) {
+        int64_t did = run(b, runs[i].lane, false, runs[i].to, err);
+        if (did < 0) r = (int)did;
+    }
+    if (r == 0) r = go(b, err); /* nothing is left to do, if there were runs */
+    close_lanes(b);
+    for (size_t i = 0; i + 1 < b->out->n; i++) b->out->preemptive += b->out->list[i].preempted;
+    b->out->switches = b->out->n ? b->out->n - 1 : 0;
+    if (r < 0) weft__blocks_fini(b->out);
+    return r;
+}
+
+/* ---- an order with fewer preemptions ---- */
+
+struct items {
+    struct weft_item *list;
+    size_t n, cap;
+};
+
+/* The number of items that the other one must have done, so that the edge's position is passed for sure. */
+static uint32_t needed(const struct weft_order *order, const struct items *o, const struct weft_item *e) {
+    struct lane l = {.open = true};
+    size_t low = 0, high = o->n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (o->list[mid].tick < e->other_tick)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (; low < o->n; low++) {
+        l.next = o->list[low];
+        if (passed(order, &l, e) == 1) break;
+        if (!weft__item_is_edge(l.next.kind)) continue;
+        l.sites = weft__grow(l.sites, &l.cap, l.nsites + 1, sizeof *l.sites);
+        l.sites[l.nsites++] = l.next.site;
+    }
+    free(l.sites);
+    return (uint32_t)low;
+}
+
+static int fewest(const struct build *b, uint64_t most, struct weft_stretch **out, size_t *n, struct weft_err *err) {
+    struct items *items = weft__alloc(((size_t)b->top + 1) * sizeof *items);
+    struct weft_lane *lanes = weft__alloc(((size_t)b->top + 1) * sizeof *lanes);
+    int r = 0;
+    for (uint32_t s = 1; s <= b->top && r >= 0; s++) {
+        struct weft_cursor c;
+        struct weft_item i;
+        struct items *x = &items[s];
+        weft__cursor_open(&c, b->t, s);
+        c.skim = true;
+        while ((r = weft__cursor_next(&c, &i, err)) > 0) {
+            x->list = weft__grow(x->list, &x->cap, x->n + 1, sizeof *x->list);
+            x->list[x->n++] = i;
+        }
+        weft__cursor_close(&c);
+    }
+    for (uint32_t s = 1; s <= b->top && r >= 0; s++) {
+        lanes[s] = (struct weft_lane){weft__alloc((items[s].n + 1) * sizeof *lanes[s].list), (uint32_t)items[s].n};
+        for (size_t i = 0; i < items[s].n; i++) {
+            const struct weft_item *e = &items[s].list[i];
+            lanes[s].list[i].operation = e->kind == WEFT_ITEM_INPUT;
+            if (!weft__item_is_edge(e->kind)) continue;
+            bool other = e->other_slot != s && e->other_slot <= b->top && items[e->other_slot].n;
+            lanes[s].list[i] = (struct weft_lane_step){e->other_slot, other ? needed(b->order, &items[e->other_slot], e) : 0, !e->site};
+        }
+    }
+    if (r >= 0) *n = weft__fewest(lanes, (size_t)b->top + 1, most, out);
+    for (uint32_t s = 1; s <= b->top; s++) {
+        free(items[s].list);
+        free(lanes[s].list);
+    }
+    free(items);
+    free(lanes);
+    return r < 0 ? r : 0;
+}
+
 int weft__blocks_make(struct weft_trace *t, const struct weft_order *order, struct weft_blocks *out, weft_event_fn *event, void *ctx,
                       struct weft_err *err) {
-    struct build b = {.t = t, .order = order, .out = out, .event = event, .ctx = ctx};
-    *out = (struct weft_blocks){0};
+    struct weft_blocks greedy;
+    struct build b = {.t = t, .order = order, .out = &greedy};
+    struct weft_stretch *runs = NULL;
+    size_t n = 0;
     int r = weft__trace_index(t, err);
     if (r < 0) return r;
     b.top = t->index_top;
-    b.lanes = weft__alloc(((size_t)b.top + 1) * sizeof *b.lanes);
-    for (uint32_t s = 1; s <= b.top && r == 0; s++) {
-        if (t->index_slot[s] == t->index_slot[s + 1]) continue;
-        weft__cursor_open(&b.lanes[s].c, t, s);
-        b.lanes[s].c.skim = true;
-        b.lanes[s].open = true;
-        r = advance(&b.lanes[s], err);
+    if ((r = make(&b, NULL, 0, err)) < 0) return r;
+    bool search = greedy.events <= SMALL && greedy.preemptive && !greedy.left;
+    if (search) r = fewest(&b, greedy.preemptive - 1 < PREEMPTIVE ? greedy.preemptive - 1 : PREEMPTIVE, &runs, &n, err);
+    if (r == 0 && !n && !event)
+        *out = greedy;
+    else {
+        weft__blocks_fini(&greedy);
+        b = (struct build){.t = t, .order = order, .out = out, .top = b.top, .event = event, .ctx = ctx};
+        if (r == 0) r = make(&b, runs, n, err);
     }
-    if (r == 0) r = go(&b, err);
-    for (uint32_t s = 1; s <= b.top; s++) {
-        if (b.lanes[s].open) weft__cursor_close(&b.lanes[s].c);
-        free(b.lanes[s].sites);
-    }
-    free(b.lanes);
-    for (size_t i = 0; i + 1 < out->n; i++) out->preemptive += out->list[i].preempted;
-    out->switches = out->n ? out->n - 1 : 0;
-    if (r < 0) weft__blocks_fini(out);
+    free(runs);
     return r;
 }
 

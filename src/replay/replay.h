@@ -63,6 +63,21 @@ int weft__blocks_make(struct weft_trace *t, const struct weft_order *order, stru
                       struct weft_err *err) WEFT_MUST; /* order may be NULL */
 void weft__blocks_fini(struct weft_blocks *b);
 
+/* ---- fewest.c: of this, as few preemptions as can be found ---- */
+struct weft_lane_step { /* of a lane */
+    uint32_t other, need; /* it comes when this lane has done so many steps; 0: at any time */
+    bool operation;       /* its lane may stop before it without being preempted */
+};
+struct weft_lane {
+    struct weft_lane_step *list;
+    uint32_t n;
+};
+struct weft_stretch {
+    uint32_t lane, to; /* until so many of its steps are done */
+};
+/* How many runs there are in *out, which is new memory; 0: no order was found with at most so many preemptions. */
+size_t weft__fewest(const struct weft_lane *lane, size_t lanes, uint64_t most, struct weft_stretch **out);
+
 /* ---- tree.c: the threads of a trace, and the iterations of loops that they passed (of a steered run's) ---- */
 struct weft_tree_thread {
     uint32_t slot;
