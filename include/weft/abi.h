@@ -321,7 +321,10 @@ struct weft_given {
     uint64_t counted;              /* 1: nor were they in the trace, which was such a run: a turn's `pass` is how many the thread had begun */
 };
 struct weft_given_thread { /* one per START of the trace; and one more: threads that are not even created any more */
-    uint64_t tick;                 /* of its START */
+    uint64_t tick, last;           /* of its START; how far it came */
+    uint64_t made;                 /* tick of its parent's, when it was created */
+    uint32_t parent;               /* number */
+    uint32_t born;                 /* the runtime: it was created */
     uint64_t cut;                  /* the process ended when it had come to this tick; UINT64_MAX: it ended before */
     uint32_t slot;
     uint32_t removed;              /* 1: it ends at once, and gives `value` to who joins it; the runtime: 2 when it was created */
@@ -344,9 +347,10 @@ struct weft_given_loop {
 struct weft_turn {
     uint32_t thread;
     uint32_t done;       /* 1: until the access or operation there is done */
-    uint64_t tick, site; /* WEFT_NEVER-like UINT64_MAX: until it ends; with `done`: or waits, yields, sleeps, or goes on for very long */
-    uint32_t known;      /* 1: what follows counts, not the tick. 2: the `nth` time that it stands at `site`, and `where` was its last access, or,
-                            if that is 0, `op` its last operation */
+    uint64_t tick, site; /* WEFT_NEVER-like UINT64_MAX: until it ends; with `done`: or waits, yields, sleeps, or goes on for very long; if that is 2,
+                            not beyond where it was when the process ended */
+    uint32_t known;      /* 1: what follows counts, not the tick. 2: the `nth` time that it stands at `site`; if that is 0, after its access `where`, or,
+                            if that is 0, its operation `op` */
     uint32_t pass;       /* iterations that the thread has begun: the last one of the trace's that it was at, + 1 */
     uint64_t op, op_nth; /* caller of its last operation since that began, 0: none; and so often it has come there since */
     uint64_t where, nth; /* site of its last access since the operation, 0: none; and so often it has come there since */

@@ -147,7 +147,7 @@ static int gather(const struct weft_steered *s, struct given *g, struct weft_err
         const struct weft_tree_thread *t = &tree->list[k];
         struct weft_cursor c;
         struct weft_item i;
-        g->threads[k] = (struct weft_given_thread){.tick = t->from_tick, .cut = t->ended ? UINT64_MAX : t->to_tick, .slot = t->slot, .removed = t->removed, .value = value_of(t),
+        g->threads[k] = (struct weft_given_thread){.tick = t->from_tick, .last = t->to_tick, .made = t->made_tick, .parent = t->parent, .cut = t->ended ? UINT64_MAX : t->to_tick, .slot = t->slot, .removed = t->removed, .value = value_of(t),
                                                     .items_off = g->nitems, .passes = t->npasses};
         g->threads[k].barriers_off = g->nbarriers;
         if (t->removed && !never_made(tree, t)) removed(g, tree, k);

@@ -5,7 +5,8 @@
  * give the same run, and when nobody can, the run is stuck: a deadlock, or a wake-up that was lost.
  *
  * Turns. A turn is a thread and a position (struct weft_turn). The thread has the baton until it stands there, or is beyond it (then it has
- * taken another way), or cannot go on. Where it stands is known by what it has done since its iteration of a loop began. A turn is dropped if its thread is blocked, has ended, or does not exist yet. But a thread that
+ * taken another way), or cannot go on. Where it stands is known by what it has done since its iteration of a loop began. A turn is dropped if its thread is blocked or has ended. One that is still to be
+ * created is created first: its creator goes on, or whom that one waits for. But a thread that
  * waits with a time limit, and gets a turn, or has one that goes on, has waited for long enough: that is all the clock there is. When the turns are used
  * up, a thread goes on until it waits.
  *
@@ -19,8 +20,9 @@
 #include <time.h>
 
 #define SLICE 4096   /* ticks after which the bound is looked at */
-#define LONG 200000  /* ticks in a row, or events: others are to have their turn, if there are no turns any more */
-#define PARTS 8      /* of the bound: so much of it may go to a turn that goes on until the thread waits */
+#define LONG 200000  /* ticks in a row, or events, alone: others are to have their turn; */
+#define LONGER 20000 /* and after the last turn. Ticks that a turn may take beyond twice what the trace has for it: its thread waits in a loop */
+#define YIELDS 1000  /* in a turn: as well */
 
 enum { AWAY = 0, READY, RUNS };
 
@@ -29,6 +31,9 @@ static struct {
     uint64_t count;  /* for stamps and tickets */
     uint64_t ticks;  /* of all threads */
     int away;         /* threads that wait for foreign code */
+    uint64_t begun;   /* the turn that is looked at, + 1, */
+    uint64_t before;  /* ticks of all threads before it, */
+    uint32_t yields;  /* and how often its thread has yielded */
     uint64_t passed;  /* the turn whose position was passed, + 1 */
     uint64_t nearing; /* the turn that ends at a place, + 1, */
     uint64_t came;    /* and how often its thread has come there */
@@ -99,10 +104,26 @@ static struct weft_thread *choose_alone(void) {
     return best;
 }
 
+static struct weft_thread *waits_for(const struct weft_thread *o);
+
+/* The turn's thread is still to be created: who has to go on for that. NULL: it does not come, or that is not known. */
+static struct weft_thread *maker(uint32_t number) {
+    const struct weft_given_thread *g = weft__given_thread(number);
+    for (; number && !g->born && !g->removed; g = weft__given_thread(number = g->parent)) {
+        struct weft_thread *o = with_number(g->parent);
+        if (!o) continue;
+        if (weft__trace_clock(o) > g->made) return NULL;
+        for (uint32_t hops = 0; o && !can_run(o) && hops < weft__slots; hops++) o = waits_for(o);
+        return can_run(o) ? o : NULL;
+    }
+    return NULL;
+}
+
 /* NULL: nobody can go on. */
 static struct weft_thread *choose(void) {
     for (; by_turns(); run.turn++) {
         struct weft_thread *o = with_number(turns()[run.turn].thread);
+        if (!o && (o = maker(turns()[run.turn].thread))) return o;
         if (!o) continue;
         if (o->blocked.kind && o->blocked.until) time_out(o);
         if (can_run(o)) return o;
@@ -292,6 +313,32 @@ static int ends_at(const struct weft_thread *t, const struct weft_turn *n, uint6
 
 static int until_it_waits(const struct weft_turn *n) { return n->tick == UINT64_MAX && n->done; }
 
+/* The turn's thread has it. */
+static void turn_begins(void) {
+    if (run.begun == run.turn + 1) return;
+    run.begun = run.turn + 1;
+    run.before = run.ticks;
+    run.yields = 0;
+}
+
+/* Ticks that the trace has for the turn; for one without an end, of all its thread's. */
+static uint64_t length_of(const struct weft_turn *n) {
+    const struct weft_given_thread *g = weft__given_thread(n->thread);
+    uint64_t from = g->tick;
+    if (n->tick == UINT64_MAX) return g->last - from;
+    for (const struct weft_turn *o = turns(); o < n; o++)
+        if (o->thread == n->thread && o->tick != UINT64_MAX) from = o->tick;
+    return n->tick > from ? n->tick - from : 0;
+}
+
+static int too_long(const struct weft_turn *n) {
+    uint64_t ticks = run.ticks - run.before;
+    return ticks > LONGER && ticks - LONGER > 2 * length_of(n);
+}
+
+/* The clock of the last event. */
+static uint64_t since(const struct weft_thread *t) { return t->accesses.last ? entry(&t->accesses, t->accesses.last)->clock : t->accesses.begun; }
+
 /* t's turn ends here. */
 static void turn_ends(const struct weft_thread *t, uint64_t site) {
     struct weft_turn *n = (struct weft_turn *)&turns()[run.turn++];
@@ -304,17 +351,30 @@ static void turn_ends(const struct weft_thread *t, uint64_t site) {
     n->op_nth = n->op ? times(&t->ops, n->op) : 0;
     n->where = t->accesses.last;
     n->nth = n->where ? times(&t->accesses, n->where) : 0;
-    n->after = t->tls->clock - (n->where ? entry(&t->accesses, n->where)->clock : t->accesses.begun);
+    n->after = t->tls->clock - since(t);
+}
+
+/* Of a turn that ends at a place: that is before this access, whatever came before it (a loop may have been gone through or not); or after the last event. */
+static int at_place(const struct weft_thread *t, const struct weft_turn *n) {
+    return n->site || (t->accesses.last == n->where && (n->where || t->ops.last == n->op));
 }
 
 /* op: t is about to do an operation. */
 static int turn_over(const struct weft_thread *t, uint64_t site, int op) {
     const struct weft_turn *n = &turns()[run.turn];
     uint64_t now = weft__trace_clock(t), end;
-    if (n->thread != t->number) return 1;
-    if (until_it_waits(n)) return weft__trace->bound && t->in_a_row > weft__trace->bound / PARTS;
+    turn_begins();
+    if (n->thread != t->number) {
+        if (maker(n->thread) != t) return 1;
+        run.turn += (uint64_t)too_long(n);
+        return n != &turns()[run.turn];
+    }
+    if (too_long(n)) return 1;
+    if (until_it_waits(n)) return n->done == 2 && now > weft__given_thread(t->number)->cut;
     if (n->known == 2) {
-        if (!(site || op) || site != n->site || t->accesses.last != n->where || (!n->where && t->ops.last != n->op)) return 0;
+        if (!at_place(t, n)) return 0;
+        if (!n->site && n->nth == 1 && !op) return t->tls->clock >= since(t) + n->after; /* it ended between two events */
+        if (!(site || op) || site != n->site) return 0;
         if (run.nearing != run.turn + 1) run.came = 0;
         run.nearing = run.turn + 1;
         return ++run.came >= n->nth;
@@ -342,7 +402,7 @@ static void look(struct weft_thread *t, uint64_t site, int op) {
         if (turns()[run.turn].thread == t->number) turn_ends(t, site);
         next_one(t, site);
     }
-    if (t->in_a_row > LONG) {
+    if (t->in_a_row > (weft__steering == WEFT_CHAOS_ALONE ? LONG : LONGER)) {
         t->stamp = ++run.count;
         next_one(t, site);
     }
@@ -372,7 +432,7 @@ uint64_t weft__turns_tick(struct weft_thread *t) {
     if (by_turns() && turns()[run.turn].thread == t->number) {
         const struct weft_turn *n = &turns()[run.turn];
         uint64_t end = n->tick;
-        if (n->known) end = n->known == 1 && ends_at(t, n, &end) == 1 ? end + (uint64_t)t->shift : at;
+        if (n->known) end = n->known == 1 && ends_at(t, n, &end) == 1 ? end + (uint64_t)t->shift : n->known == 2 && !n->site && at_place(t, n) ? now + 1 : at;
         if (end <= now) end = now + 1;
         if (end < at) at = end;
     }
@@ -381,8 +441,10 @@ uint64_t weft__turns_tick(struct weft_thread *t) {
 }
 
 void weft__turns_yield(struct weft_thread *t) {
-    if (by_turns()) { /* turns say when */
-        if (turns()[run.turn].thread != t->number || !until_it_waits(&turns()[run.turn])) return;
+    if (by_turns()) { /* turns say when; but who yields again and again waits for others */
+        const struct weft_turn *n = &turns()[run.turn];
+        turn_begins();
+        if (!(n->thread == t->number && until_it_waits(n)) && ++run.yields < YIELDS) return;
         run.turn++;
     }
     t->stamp = ++run.count;
@@ -415,6 +477,7 @@ void weft__turns_born(struct weft_thread *c) {
     c->last_time = (struct timespec){0, 0};
     c->born_at = ++run.count;
     c->steer = READY;
+    if (c->number != WEFT_NO_NUMBER) weft__given_thread(c->number)->born = 1;
     if (c->number != WEFT_NO_NUMBER && weft__given_thread(c->number)->removed) weft__given_removed(c);
 }
 void weft__turns_unborn(struct weft_thread *c) { c->steer = AWAY; }

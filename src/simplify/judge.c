@@ -61,7 +61,7 @@ static bool alike(const struct weft_trial *trial, const struct weft_failure *f, 
  * gets as many as the whole program needs, or, as long as that is not known, very many. */
 static uint64_t bound_of(const struct weft_trial *trial, const struct weft_state *s, enum weft_chaos how) {
     if (how == WEFT_CHAOS_ALONE) return trial->ticks ? 2 * trial->ticks + 1000000 : 64 * s->size.ticks + 16000000;
-    return s->size.ticks + s->size.ticks / 2 + 1000000;
+    return s->size.ticks + s->size.ticks / 2 + 1000000 + 40000 * s->tree.n; /* each may wait in a loop once or twice, and go on for long there */
 }
 
 static struct weft_steered steer(const struct weft_trial *trial, const struct weft_candidate *c, enum weft_chaos how, enum weft_next next) {

@@ -30,13 +30,19 @@ struct turns {
 
 static void until_it_waits(struct weft_turn *t) { *t = (struct weft_turn){.thread = t->thread, .done = 1, .tick = UINT64_MAX}; }
 
+/* Who goes round and round when the process ends has no need to do so for longer. */
+static void as_far_as_it_came(struct weft_turn *t) {
+    until_it_waits(t);
+    t->done = 2;
+}
+
 static void make_change(void *ctx, size_t k, struct weft_candidate *c) {
     struct turns *u = ctx;
     const struct change_at *g = &u->list[(u->begin + k) % u->count];
     size_t drop = g->at, n = g->n;
     struct weft_turn *t = &c->turns[g->at];
     if (g->what == GO_ON_UNTIL_IT_WAITS) {
-        until_it_waits(t);
+        as_far_as_it_came(t);
         n = 0;
     } else if (g->what == GO_ON_NOW) {
         for (drop = g->at + 1; c->turns[drop].thread != t->thread;) drop++;
@@ -104,7 +110,7 @@ static void make_with_ends(void *ctx, size_t k, struct weft_candidate *c) {
     struct ends *e = ctx;
     weft__ddmin_set(e->d, k, e->in, e->n);
     for (size_t i = 0; i < e->n; i++)
-        if (!e->in[i]) until_it_waits(&c->turns[e->at[i]]);
+        if (!e->in[i]) as_far_as_it_came(&c->turns[e->at[i]]);
     weft__candidate_close(c);
 }
 
@@ -322,7 +328,7 @@ static void make_pair(void *ctx, size_t k, struct weft_candidate *c) {
 }
 
 static bool same_place(const struct weft_turn *a, const struct weft_turn *b) {
-    return a->site == b->site && a->where == b->where && (a->where || a->op == b->op);
+    return a->site == b->site && (a->site || (a->where == b->where && (a->where || a->op == b->op)));
 }
 
 static bool same_places(const struct weft_state *s, const struct pair *a, const struct pair *b, bool both) {
