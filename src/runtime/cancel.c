@@ -267,10 +267,15 @@ WEFT_HIDDEN int weft__barrier_block(struct weft_thread *t, pthread_barrier_t *b,
 
 /* Steered: who comes waits before the tick at which it leaves. Threads that were removed have come already. */
 WEFT_HIDDEN int weft__barrier_steered(struct weft_thread *t, pthread_barrier_t *b) {
-    uint32_t *word = (uint32_t *)b, count = word[2], removed = weft__given ? weft__given_barrier(b, word[1]) : 0;
+    uint32_t *word = (uint32_t *)b, count = word[2], removed = weft__given ? weft__given_barrier(b) : 0, before = UINT32_MAX;
+    for (; removed >= count && removed < before; removed = weft__given_barrier(b)) { /* of these, some came to a barrier that was here before */
+        before = removed;
+        weft__given_round(b);
+    }
     count = removed < count ? count - removed : 1;
     uint64_t was = __atomic_fetch_add((uint64_t *)b, 1, __ATOMIC_ACQ_REL);
     if ((uint32_t)was + 1 >= count) {
+        if (weft__given) weft__given_round(b);
         __atomic_fetch_add((uint64_t *)b, (1ul << 32) - ((uint32_t)was + 1), __ATOMIC_ACQ_REL);
         weft__steer_wake(b, INT_MAX);
         weft__tick(t);

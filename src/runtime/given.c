@@ -238,28 +238,47 @@ uint32_t weft__given_slot(struct weft_thread *t, uint32_t *number) {
     return top <= WEFT_MAX_SLOT ? top++ : 0;
 }
 
-uint32_t weft__given_barrier(const void *object, uint32_t round) {
+/* Barriers of threads that are removed: how often each has come there since it was created. A barrier may have several lives in one place, and its
+ * own count begins anew with each. */
+static uint32_t *came(const struct weft_removed_barrier *b) {
+    static uint32_t *list;
+    const struct weft_given_thread *last = weft__given_thread((uint32_t)weft__trace->threads - 1);
+    const struct weft_removed_barrier *first = (const struct weft_removed_barrier *)(weft__file + weft__given_thread(0)->barriers_off);
+    if (!list) list = weft__rt_map((size_t)(last->barriers_off - weft__given_thread(0)->barriers_off) + (last->barriers + 1) * sizeof *b);
+    return &list[b - first];
+}
+
+/* over: the round is, and all that count have come once more. */
+static uint32_t removed_at(const void *object, int over) {
     uint32_t n = 0;
     for (uint32_t k = 0; k < weft__trace->threads; k++) {
         const struct weft_given_thread *g = weft__given_thread(k);
         const struct weft_removed_barrier *b = (const struct weft_removed_barrier *)(weft__file + g->barriers_off);
-        for (uint64_t i = 0; g->removed == 2 && i < g->barriers; i++)
-            n += b[i].object == (uint64_t)(uintptr_t)object && round < b[i].rounds;
+        for (uint64_t i = 0; g->removed == 2 && i < g->barriers; i++) {
+            if (b[i].object != (uint64_t)(uintptr_t)object || *came(&b[i]) >= b[i].rounds) continue;
+            *came(&b[i]) += (uint32_t)over;
+            n++;
+        }
     }
     return n;
 }
 
-/* t is created, and comes to its barriers at once. */
+uint32_t weft__given_barrier(const void *object) { return removed_at(object, 0); }
+void weft__given_round(const void *object) { removed_at(object, 1); }
+
+/* t is created, and comes to its barriers at once. If all that a round needs are removed, nobody else will be there when it is over. */
 void weft__given_removed(struct weft_thread *t) {
     struct weft_given_thread *g = weft__given_thread(t->number);
     const struct weft_removed_barrier *b = (const struct weft_removed_barrier *)(weft__file + g->barriers_off);
     g->removed = 2;
     for (uint64_t i = 0; i < g->barriers; i++) {
-        uint32_t *word = (uint32_t *)(uintptr_t)b[i].object;
+        uint32_t *word = (uint32_t *)(uintptr_t)b[i].object, is[3];
+        uint64_t to[2] = {(uint64_t)(uintptr_t)is, sizeof is}, from[2] = {b[i].object, sizeof is}; /* struct iovec */
+        if (weft__raw(SYS_process_vm_readv, weft__raw(SYS_getpid), to, 1, from, 1, 0) != sizeof is || !is[2]) continue; /* there is none yet */
+        if (is[0] + weft__given_barrier(word) < is[2]) continue;
+        weft__given_round(word);
         if (!weft__turns_waits_at(word)) continue;
-        uint32_t come = word[0], gone = weft__given_barrier(word, word[1]);
-        if (come + gone < word[2]) continue;
-        __atomic_fetch_add((uint64_t *)(void *)word, (1ul << 32) - come, __ATOMIC_ACQ_REL);
+        __atomic_fetch_add((uint64_t *)(void *)word, (1ul << 32) - is[0], __ATOMIC_ACQ_REL);
         weft__turns_wake(word, 1 << 30);
     }
 }

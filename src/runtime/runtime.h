@@ -386,7 +386,8 @@ void weft__given_send(int sig);                          /* the program sends it
 void weft__given_sent(const struct weft_sched_item *i); /* it is delivered */
 uint64_t weft__given_signal_tick(struct weft_thread *t); /* of the next one, by the trace's clock */
 int weft__given_time(struct weft_thread *t, struct timespec *ts);
-uint32_t weft__given_barrier(const void *object, uint32_t round); /* how many threads that were removed come in this round */
+uint32_t weft__given_barrier(const void *object); /* how many threads that were removed come in this round */
+void weft__given_round(const void *object);       /* which is over */
 void weft__given_removed(struct weft_thread *t);
 void weft__given_start(struct weft_thread *t); /* logs the main thread's START */
 uint32_t weft__given_slot(struct weft_thread *t, uint32_t *number); /* for a new thread; 0: none */
