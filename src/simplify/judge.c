@@ -358,6 +358,8 @@ int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, 
     r = alone_all(trial, &c, dir, (1u << ORDERS) - 1, true, &pass, &by, err);
     if (!by) trial->failure.last_sites = 0; /* what comes after a check that failed, say */
     trial->orders = by ? by : pass;
+    /* One that goes by the turns says something of this order only; the others, of the program. */
+    if (trial->orders & ~(1u << WEFT_NEXT_TURNS)) trial->orders &= ~(1u << WEFT_NEXT_TURNS);
     weft__candidate_fini(&c);
     weft__state_free(first);
     return r;
