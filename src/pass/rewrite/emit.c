@@ -38,9 +38,28 @@ LLVMValueRef weft__rw_load(struct weft_rw *r, LLVMTypeRef t, LLVMValueRef p, uns
     return v;
 }
 
+/* The line of what first uses a value; through PHIs, if there are few. */
+static LLVMMetadataRef used_at(LLVMValueRef value, int deep) {
+    LLVMMetadataRef at = NULL;
+    for (LLVMUseRef u = LLVMGetFirstUse(value); u && !at; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (LLVMIsAInstruction(user)) at = LLVMInstructionGetDebugLoc(user);
+        if (at && !LLVMDILocationGetLine(at)) at = NULL;
+        if (!at && deep && LLVMIsAPHINode(user)) at = used_at(user, deep - 1);
+    }
+    return at;
+}
+
+/* A load that was moved out of a loop has no line any more, and its cold block, which is far away, would have the function's. */
+static LLVMMetadataRef location_of(LLVMValueRef inst) {
+    LLVMMetadataRef at = LLVMInstructionGetDebugLoc(inst);
+    LLVMMetadataRef used = at && LLVMDILocationGetLine(at) ? NULL : used_at(inst, 2);
+    return used ? used : at;
+}
+
 void weft__rw_at(struct weft_rw *r, LLVMValueRef before) {
     LLVMPositionBuilderBefore(r->b, before);
-    LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
+    LLVMSetCurrentDebugLocation2(r->b, location_of(before));
 }
 
 void weft__rw_call0(struct weft_rw *r, LLVMValueRef a) { LLVMBuildCall2(r->b, r->cold_t, a, NULL, 0, ""); }
@@ -80,7 +99,7 @@ LLVMValueRef weft__rw_tick_to(struct weft_rw *r, LLVMValueRef before, LLVMValueR
     LLVMValueRef late = tls_asm(r, 1, c, WEFT_TLS_LIMIT);
     LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, late, LLVMConstInt(r->i32, 0, 0), ""), before);
     weft__rw_at(r, cold);
-    LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
+    LLVMSetCurrentDebugLocation2(r->b, location_of(before));
     weft__rw_call0(r, entry);
     weft__rw_at(r, before);
     weft__rw_call0(r, r->barrier);
@@ -135,7 +154,7 @@ void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint
         }
     LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, bad, LLVMConstInt(r->i32, 0, 0), ""), before);
     weft__rw_at(r, cold);
-    LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(before));
+    LLVMSetCurrentDebugLocation2(r->b, location_of(before));
     if (r->atomic) operands(r, n);
     LLVMValueRef a[2] = {p, LLVMConstInt(r->i32, n | flags, 0)};
     LLVMTypeRef in[2] = {r->ptr, r->i32};
