@@ -112,7 +112,7 @@ static struct weft_thread *maker(uint32_t number) {
     for (; number && !g->born && !g->removed; g = weft__given_thread(number = g->parent)) {
         struct weft_thread *o = with_number(g->parent);
         if (!o) continue;
-        if (weft__trace_clock(o) > g->made) return NULL;
+        if (o->counted + (uint64_t)o->shift > g->made) return NULL; /* by the trace's clock; it may not have begun yet, and has none of its own then */
         for (uint32_t hops = 0; o && !can_run(o) && hops < weft__slots; hops++) o = waits_for(o);
         return can_run(o) ? o : NULL;
     }
