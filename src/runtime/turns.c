@@ -119,11 +119,20 @@ static struct weft_thread *maker(uint32_t number) {
     return NULL;
 }
 
+/* Turns that are still those of the trace, by its ticks, are in an order in which each thread is created in time. */
+static int changed(void) {
+    static int known; /* + 1 */
+    for (uint64_t i = 0; !known && i < weft__trace->turns; i++)
+        if (turns()[i].known || (turns()[i].tick == UINT64_MAX && turns()[i].done)) known = 2;
+    if (!known) known = 1;
+    return known == 2;
+}
+
 /* NULL: nobody can go on. */
 static struct weft_thread *choose(void) {
     for (; by_turns(); run.turn++) {
         struct weft_thread *o = with_number(turns()[run.turn].thread);
-        if (!o && (o = maker(turns()[run.turn].thread))) return o;
+        if (!o && changed() && (o = maker(turns()[run.turn].thread))) return o;
         if (!o) continue;
         if (o->blocked.kind && o->blocked.until) time_out(o);
         if (can_run(o)) return o;
@@ -365,7 +374,7 @@ static int turn_over(const struct weft_thread *t, uint64_t site, int op) {
     uint64_t now = weft__trace_clock(t), end;
     turn_begins();
     if (n->thread != t->number) {
-        if (maker(n->thread) != t) return 1;
+        if (!changed() || maker(n->thread) != t) return 1;
         run.turn += (uint64_t)too_long(n);
         return n != &turns()[run.turn];
     }
