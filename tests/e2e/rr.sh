@@ -50,7 +50,8 @@ run() { # OUT ERR COMMAND…
     ( timeout -k 5 "$seconds" "$@" < "$stdin" > "$out" 2> "$err"; exit $? ) 2> /dev/null
 }
 # stderr without the lines that weft itself says.
-theirs() { grep -a -v '^weft[ :]' "$1" > "$1.theirs"; true; }
+# (A program may have ended in the middle of a line.)
+theirs() { grep -a -v '^weft[ :]' "$1" | sed 's/weft: .*$//; $a\' > "$1.theirs"; true; }
 
 for build in $builds; do
     extra=() prove=(); [ $build = verify ] && extra=(-weft-verify) prove=(WEFT_PROVE=1)
