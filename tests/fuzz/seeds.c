@@ -46,6 +46,7 @@ int main(int argc, char **argv) {
     weft__encode_item(&e, 2, WEFT_ITEM_VERIFY, 31, 9, &word, 8);
     weft__encode_item(&e, 2, WEFT_ITEM_SIGNAL, 32, 10, "info", 4);
     weft__encode_item(&e, 2, WEFT_ITEM_EXIT, 33, 0, NULL, 0);
+    weft__encode_item(&e, 1, WEFT_ITEM_LOOP, 40, WEFT_LOOP_NOT, NULL, 0);
     weft__encode_item(&e, 1, WEFT_ITEM_NOTE, 40, 0, "note", 4);
     weft__encode_item(&e, 1, WEFT_ITEM_LOST, 40, 0, NULL, 0);
     weft__encode_item(&e, 1, WEFT_ITEM_REACHED, 40, 2, &word, 8);

@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 if (i[k].kind == WEFT_S_MEMORY) WEFT_CHECK(i[k].size > 8);
                 if (i[k].kind == WEFT_S_INPUT || i[k].kind == WEFT_S_MEMORY)
                     WEFT_CHECK(i[k].data >= h->data_off && i[k].data + i[k].size <= h->data_off + h->data_len);
-                else if (i[k].kind != WEFT_S_REPEAT)
+                else if (i[k].kind != WEFT_S_REPEAT && i[k].kind != WEFT_S_LOOP)
                     WEFT_CHECK(i[k].a < h->flags);
             }
         }
