@@ -184,6 +184,9 @@ weft__switch:
         xorl %r9d, %r9d
         xorl %r10d, %r10d
         xorl %r11d, %r11d
+        .irp x, 0,1,2,3,4,5,6,7 /* which variadic functions store; libc's functions, called in record only, have used them */
+        pxor %xmm\x, %xmm\x
+        .endr
         ret
 2:      movq $0, %fs:CANCEL(%rcx)
         jmp weft__cancel_exit
