@@ -284,6 +284,15 @@ static int read_weft_option(struct cc_cmd *cmd, const char *arg, char **error) {
         cmd->no_repeat = true;
         return 0;
     }
+    if (is(arg, "-weft-profile") || (starts(arg, "-weft-profile=") && arg[14])) { /* the last one counts */
+        cmd->make_profile = !arg[13];
+        cmd->profile = arg[13] ? arg + 14 : NULL;
+        return 0;
+    }
+    if (is(arg, "-weft-profile=")) {
+        *error = format("%s: a file is missing: -weft-profile=FILE, or -weft-profile to make one", arg);
+        return -1;
+    }
     for (size_t i = 0; i < sizeof weft_options / sizeof *weft_options; i++) {
         const struct weft_option *o = &weft_options[i];
         size_t n = strlen(o->name);

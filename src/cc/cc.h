@@ -56,6 +56,8 @@ struct cc_cmd {
     struct cc_strs env;      /* NAME=VALUE for the pass, from -weft- options */
     bool help;               /* -weft-help */
     bool no_repeat;          /* -weft-no-repeat */
+    bool make_profile;       /* -weft-profile */
+    const char *profile;     /* -weft-profile=FILE */
     struct cc_strs joined;        /* objects that were made from several by `ld -r`, as written... */
     struct cc_strs joined_copies; /* ...and what is linked in place of each */
 };

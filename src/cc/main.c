@@ -17,6 +17,7 @@
 #include "cc/cc.h"
 
 #include "base/base.h"
+#include "profile/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,6 +56,8 @@ static void help(void) {
            "Compiles and links like clang 19, for `weft record`. Options of its own, used when linking but for one:\n"
            "  -weft-plan=PLAN         which accesses are checked: all, shared (the default), races or sync\n"
            "  -weft-granularity=WHAT  loop (the default: what a loop touches is looked at before it, where that is known) or access\n"
+           "  -weft-profile           the program tells `weft profile` which of its parts run beside each other (plan races)\n"
+           "  -weft-profile=FILE      what `weft profile` found, for this build (plan races)\n"
            "  -weft-no-repeat         loops get no bodies that `weft simplify` can leave out (when compiling)\n"
            "  -weft-stats[=FILE]      count accesses and what became of them; FILE gets it as JSON\n"
            "  -weft-verify            record and replay compare every checked access\n"
@@ -101,6 +104,33 @@ static void check_link(const struct cc_cmd *cmd, const char *libdir) {
         fail("-fsanitize=thread: ThreadSanitizer and weft cannot be in one program");
     need(libdir, "libweft-rt.so");
     need(libdir, "weft-pass.so");
+}
+
+/* What the pass is to do about profiles: make what one is gathered with, or use one. A file that cannot be used is found here, so that the
+ * message is one of weft-cc's, and not the linker's. */
+static void hand_profile(const struct cc_cmd *cmd, bool quiet) {
+    const char *plan = getenv("WEFT_PLAN"), *use = getenv("WEFT_PROFILE_USE"), *make = getenv("WEFT_PROFILE_MAKE");
+    char path[PATH_MAX], err[512];
+    if (cmd->make_profile || cmd->profile) make = cmd->make_profile ? "1" : NULL, use = cmd->profile;
+    if (use && !*use) use = NULL;
+    if (make && !*make) make = NULL;
+    if (make && use) fail("WEFT_PROFILE_MAKE and WEFT_PROFILE_USE: one of the two");
+    if (!make || cmd->shared) unsetenv("WEFT_PROFILE_MAKE"); /* in a library: regions are numbered within a program */
+    if (!use) unsetenv("WEFT_PROFILE_USE");
+    if (!make && !use) return;
+    if (!plan || strcmp(plan, "races"))
+        fail("%s%s: profiles are for plan races: add -weft-plan=races", make ? "-weft-profile" : "-weft-profile=", make ? "" : use);
+    if (make && cmd->shared) {
+        if (!quiet) fprintf(stderr, "%s: note: -weft-profile: libraries are not profiled yet, only programs are\n", cc_name);
+    } else if (make) {
+        setenv("WEFT_PROFILE_MAKE", "1", 1);
+    } else {
+        struct weft_profile *p = weft__profile_read(use, err, sizeof err);
+        if (!p) fail("-weft-profile: %s", err);
+        weft__profile_free(p);
+        if (!realpath(use, path)) fail("-weft-profile: %s: %s", use, strerror(errno));
+        setenv("WEFT_PROFILE_USE", path, 1);
+    }
 }
 
 static void add_link_front(struct cc_strs *out, const struct cc_cmd *cmd, const char *libdir, const char *deps,
@@ -403,6 +433,7 @@ int main(int argc, char **argv) {
                     cc_name, cmd.static_link);
         for (size_t i = 0; i < cmd.env.n; i++)
             putenv(cmd.env.v[i]);
+        if (!is_probe(&cmd)) hand_profile(&cmd, quiet);
         setenv("WEFT_LINK", cmd.shared ? "shared" : "exe", 1);
         unsetenv("WEFT_ORDERED");
         if (quiet) setenv("WEFT_QUIET", "1", 1);
