@@ -57,4 +57,8 @@ int weft__file_read(const char *path, size_t max, char **out, size_t *len, struc
 int weft__file_write(const char *path, const void *bytes, size_t n, struct weft_err *err) WEFT_MUST;
 int weft__write_all(int fd, const void *bytes, size_t n) WEFT_MUST; /* 0 or -errno */
 
+/* ---- elf.c ---- */
+/* The section of that name in the bytes of a program, and its size; NULL: there is none. */
+const char *weft__elf_section(const char *bytes, size_t size, const char *name, size_t *n);
+
 #endif

@@ -4,7 +4,6 @@
  * then two that both write. What is only freed on one side comes last. */
 #include "races/races.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,30 +35,6 @@ struct reader {
     uint64_t *hash; /* of each pair */
     size_t hash_room;
 };
-
-/* ---- the section ---- */
-
-static const char *section(const char *bytes, size_t size, size_t *n) {
-    Elf64_Ehdr h;
-    if (size < sizeof h) return NULL;
-    memcpy(&h, bytes, sizeof h);
-    if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_shentsize != sizeof(Elf64_Shdr) ||
-        h.e_shoff > size || (size - h.e_shoff) / sizeof(Elf64_Shdr) < h.e_shnum || h.e_shstrndx >= h.e_shnum)
-        return NULL;
-    Elf64_Shdr names, s;
-    memcpy(&names, bytes + h.e_shoff + h.e_shstrndx * sizeof s, sizeof names);
-    if (names.sh_offset > size || names.sh_size > size - names.sh_offset) return NULL;
-    for (unsigned i = 0; i < h.e_shnum; i++) {
-        static const char want[] = ".weft.races";
-        memcpy(&s, bytes + h.e_shoff + i * sizeof s, sizeof s);
-        if (s.sh_name >= names.sh_size || names.sh_size - s.sh_name < sizeof want) continue;
-        if (memcmp(bytes + names.sh_offset + s.sh_name, want, sizeof want)) continue;
-        if (s.sh_offset > size || s.sh_size > size - s.sh_offset) return NULL;
-        *n = s.sh_size;
-        return bytes + s.sh_offset;
-    }
-    return NULL;
-}
 
 /* ---- records ---- */
 
@@ -215,7 +190,7 @@ int weft__answer_read(const char *path, struct weft_answer *a, struct weft_err *
     *a = (struct weft_answer){0};
     int ret = weft__file_read(path, (size_t)4 << 30, &bytes, &size, err);
     if (ret < 0) return ret;
-    const char *s = section(bytes, size, &n);
+    const char *s = weft__elf_section(bytes, size, ".weft.races", &n);
     if (!s || n < 13 || memcmp(s, "weft-races 1\n", 13)) {
         free(bytes);
         return weft__err(err, ENOENT, "%s: it has no answer of the race detector in it (link it with weft-cc -weft-races)", path);
