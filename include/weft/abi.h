@@ -188,6 +188,36 @@ static inline void weft_env_make(char out[WEFT_ENV_SIZE], uint64_t pid, uint64_t
     while (p > out) p--, *p = name[p - out];
 }
 
+/* ---- profiles -----------------------------------------------------------------------------------------------------
+ * `weft profile` starts a program natively with WEFT_PROFILE=PATH first in the environment; the runtime removes it. PATH is a descriptor
+ * of weft's, /proc/PID/fd/N. The file is mapped by all processes of the program, and begins with this; then, at weft_profile_bits, a bit
+ * for each pair of regions. A region's number is that of its line in the section WEFT_REGIONS of the program, from 0 on.
+ *
+ * What instrumented code calls (-weft-profile), as plain C functions:
+ *   __weft_profile_enter(uint32_t id)   the thread is in this region from here on
+ *   __weft_profile_leave(void)          it leaves the one that it entered last
+ *   __weft_profile_at(uint32_t id)      it is there in this moment */
+#define WEFT_PROFILE_ENV "WEFT_PROFILE="
+#define WEFT_PROFILE_MAGIC 0x31464f5250465757ull
+#define WEFT_REGIONS ".weft.regions"
+#define WEFT_MAX_REGIONS (1u << 17) /* the bits of so many are 1 GiB, though hardly ever touched */
+
+struct weft_profile_map {
+    uint64_t magic;
+    uint64_t regions;
+    uint32_t count[]; /* of each region: how often it was entered; stays at its maximum */
+};
+
+static inline uint64_t weft_profile_bits(uint64_t regions) { /* offset in the file */
+    return (sizeof(struct weft_profile_map) + 4 * regions + 63) & ~(uint64_t)63;
+}
+static inline uint64_t weft_profile_bit(uint64_t a, uint64_t b) { /* half of a matrix, with its diagonal */
+    return a < b ? b * (b + 1) / 2 + a : a * (a + 1) / 2 + b;
+}
+static inline uint64_t weft_profile_size(uint64_t regions) {
+    return weft_profile_bits(regions) + regions * (regions + 1) / 2 / 8 + 1;
+}
+
 #define WEFT_CONTROL_MAGIC 0x304c5254464557ull
 #define WEFT_EXIT_DIVERGED 125
 

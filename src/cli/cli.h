@@ -22,6 +22,7 @@
     X(dump, "[--vectors | --perfetto] [TRACE]", "print threads, edges and inputs of a trace")                          \
     X(report, "[OPTION...] [TRACE]", "tell why a run failed, and which accesses raced")                                \
     X(races, "[--all | --json | --sarif] PROGRAM", "tell which accesses of a program may race")                        \
+    X(profile, "[OPTION...] [--] PROGRAM [ARG...]", "gather which parts of a program run beside each other")          \
     X(ls, "", "list the traces")                                                                                       \
     X(rm, "TRACE...", "remove traces")                                                                                 \
     X(check, "TRACE", "is every byte of a trace valid?")                                                               \

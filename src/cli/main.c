@@ -74,6 +74,11 @@ static const struct {
      "  --all          all pairs of lines, not only the 50 that are most likely\n"
      "  --json         one JSON object; weft-races(1) tells its fields\n"
      "  --sarif        SARIF 2.1.0, for editors and code review\n"},
+    {"profile",
+     "\n"
+     "  -o FILE        the profile that the run is added to: PROGRAM.weft-profile otherwise\n"
+     "  --merge A B... make one profile, -o FILE, of several\n"
+     "  --show FILE    print a profile, and what its last runs added\n"},
     {"dump",
      "\n"
      "  --vectors      LEAP's access vectors\n"

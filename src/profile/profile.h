@@ -47,11 +47,37 @@ uint64_t weft__profile_count(const struct weft_profile *p, const char *name); /*
 /* 1: they ran beside each other; 0: not, as far as is known. */
 int weft__profile_beside(const struct weft_profile *p, const char *a, const char *b);
 
-/* ---- merge.c ---- */
 struct weft_strbuf;
+struct weft_err;
+
+/* ---- merge.c ---- */
 /* Adds the runs of `from` to `into`. A run of its own counts for as many pairs as are new. Of several, each counts for at most what it
  * added to its own profile, and the last ones for the most, so that no profile looks more saturated than it is. */
 void weft__profile_merge(struct weft_profile *into, const struct weft_profile *from);
 void weft__profile_text(const struct weft_profile *p, struct weft_strbuf *out);
+
+/* ---- gather.c: one run ---- */
+struct weft_gather {
+    char **name; /* of the program's regions, by number */
+    size_t regions;
+    char *text; /* what they point into */
+    struct weft_profile_map *map;
+    int fd; /* what the program's runtime maps too */
+};
+/* Reads a program. -ENOENT: it does not tell of its regions. */
+int weft__gather_open(struct weft_gather *g, const char *program, struct weft_err *err);
+/* What was found up to now, as a profile of one run. */
+struct weft_profile *weft__gather_take(const struct weft_gather *g);
+void weft__gather_close(struct weft_gather *g);
+
+/* ---- file.c ---- */
+/* Whether runs can be added to a file, which need not be there. */
+int weft__profile_check(const char *path, struct weft_err *err);
+/* Adds the runs of *p to a file; *p is then what is in it. Two at the same time come one after the other. */
+int weft__profile_add(const char *path, struct weft_profile **p, struct weft_err *err);
+int weft__profile_write(const char *path, const struct weft_profile *p, struct weft_err *err);
+
+/* ---- show.c ---- */
+void weft__profile_show(const struct weft_profile *p, struct weft_strbuf *out); /* for people */
 
 #endif

@@ -429,6 +429,9 @@ void weft__prove_wait(struct weft_thread *t, uint32_t flag);
 void weft__prove_access(struct weft_thread *t, uint64_t address, size_t n, int write, uint64_t site);
 void weft__prove_forked(void);
 
+/* ---- profile.c: native runs that are profiled */
+void weft__profile_open(const char *path);
+
 /* ---- waits.c: replay of a run that was stuck */
 extern WEFT_HIDDEN int weft__waits; /* this is one */
 void weft__waits_open(struct weft_control *c);

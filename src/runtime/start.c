@@ -2,8 +2,8 @@
 /* The beginning: what mode this process runs in, the owner table, the main thread, the list of modules.
  *
  * The constructor runs before every other one (-z initfirst). Without WEFT_RT as the first environment variable the
- * runtime is inert: the table is mapped (instrumented code reads it), the allocator works, wrappers forward. Otherwise the
- * launcher's memory file says what to do.
+ * runtime is inert: the table is mapped (instrumented code reads it), the allocator works, wrappers forward. (With WEFT_PROFILE in
+ * its place, calls that tell of regions are noted as well.) Otherwise the launcher's memory file says what to do.
  *
  * The runtime's own memory lies in a range of its own (WEFT_RT_BASE), away from where the kernel puts the program's mappings,
  * so that the program's addresses do not depend on what the runtime maps in which mode. */
@@ -287,6 +287,7 @@ static int module(struct dl_phdr_info *i, size_t size, void *arg) {
 /* ---- start */
 
 static int is_marker(const char *s) { return s && same(s, WEFT_ENV "/", sizeof WEFT_ENV); }
+static int is_profile(const char *s) { return s && same(s, WEFT_PROFILE_ENV "/", sizeof WEFT_PROFILE_ENV); }
 
 /* First of all: where the program brings its own malloc, the loader calls that. */
 __attribute__((constructor(101))) static void map_table(void) {
@@ -422,6 +423,10 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     (void)argv;
     if (!is_marker(envp[0])) {
         dl_iterate_phdr(module, &(struct module_walk){0}); /* for weft__in_weft_code */
+        if (is_profile(envp[0])) {
+            weft__profile_open(envp[0] + sizeof WEFT_PROFILE_ENV - 1);
+            for (char **e = envp; (e[0] = e[1]); e++) {}
+        }
         return;
     }
     const char *control = envp[0] + sizeof WEFT_ENV - 1;

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Says by hand which regions it is in, as instrumented code would (include/weft/abi.h): 40 of them, r0 to r39. `profile.cpp WHAT`. */
+#include <alloca.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+__asm__(".pushsection .weft.regions,\"\",@progbits\n"
+        ".irp d, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9\n .ascii \"function r\\d p.c:\\d\\n\"\n .endr\n"
+        ".irp t, 1, 2, 3\n .irp d, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9\n .ascii \"loop r\\t\\d p.c:\\t\\d\\n\"\n .endr\n .endr\n"
+        ".popsection\n");
+
+extern "C" {
+void __weft_profile_enter(uint32_t id);
+void __weft_profile_leave(void);
+void __weft_profile_at(uint32_t id);
+}
+#define enter __weft_profile_enter
+#define leave __weft_profile_leave
+#define at __weft_profile_at
+#define NOINLINE __attribute__((noinline))
+
+static pthread_barrier_t barrier;
+static void meet() { pthread_barrier_wait(&barrier); }
+static pthread_t start(void *(*f)(void *), uint32_t id = 0) {
+    pthread_t t;
+    if (pthread_create(&t, NULL, f, (void *)(uintptr_t)id)) abort();
+    return t;
+}
+static void finish(pthread_t t) { pthread_join(t, NULL); }
+
+/* In r2 and out again, on another thread: it must be beside nothing that was left. */
+static void *in_r2(void *p) {
+    enter(2);
+    leave();
+    return p;
+}
+
+/* ---- two phases, in both of which two threads are at the same time */
+static void *two_phases(void *p) {
+    enter(0);
+    meet();
+    leave();
+    meet();
+    enter(1);
+    meet();
+    leave();
+    return p;
+}
+
+/* ---- r1 while another thread is in r0 */
+static void *holds_r0(void *p) {
+    enter(0);
+    meet();
+    meet();
+    leave();
+    return p;
+}
+
+/* ---- ways to leave that are not told */
+static jmp_buf back;
+static NOINLINE void jumps() {
+    enter(0);
+    longjmp(back, 1);
+}
+static NOINLINE void throws(int deep) {
+    enter(0);
+    if (deep) throws(deep - 1);
+    throw 1;
+}
+static NOINLINE void ends_thread() {
+    enter(0);
+    pthread_exit(NULL);
+}
+static void *ends(void *p) {
+    enter(1);
+    ends_thread();
+    return p;
+}
+static void *is_cancelled(void *p) {
+    enter(0);
+    meet();
+    for (;;) pause();
+    return p;
+}
+static NOINLINE void recurses(int deep) {
+    enter(0);
+    if (deep) recurses(deep - 1);
+    if (deep == 2) {
+        enter(1);
+        leave();
+    }
+    leave();
+}
+static NOINLINE void allocates(size_t n) {
+    enter(0);
+    char *p = (char *)alloca(n);
+    memset(p, 1, n);
+    __asm__ volatile("" : : "r"(p) : "memory");
+    leave();
+}
+static NOINLINE void scoped(size_t n) {
+    {
+        char p[n];
+        memset(p, 1, n);
+        enter(0);
+        __asm__ volatile("" : : "r"(p) : "memory");
+    }
+    leave();
+}
+
+static void handler(int) {
+    enter(1);
+    leave();
+}
+
+/* ---- threads that come, and go while they are in something */
+static void *in_turn(void *p) {
+    uint32_t id = (uint32_t)(uintptr_t)p;
+    enter(id);
+    meet();
+    meet();
+    return p; /* still in it */
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "nothing";
+    auto is = [&](const char *s) { return !strcmp(what, s); };
+    pthread_barrier_init(&barrier, NULL, 2);
+    if (is("nothing")) {
+        printf("%s %s\n", getenv("WEFT_PROFILE") ? "there" : "clean", argc > 2 ? argv[2] : "");
+        return 7;
+    } else if (is("phases")) {
+        pthread_t t = start(two_phases);
+        two_phases(NULL);
+        finish(t);
+    } else if (is("overlap") || is("at")) {
+        pthread_t t = start(holds_r0);
+        meet();
+        if (is("at")) {
+            at(1);
+        } else {
+            enter(1);
+            leave();
+        }
+        meet();
+        finish(t);
+        enter(2); /* nobody is anywhere any more */
+        leave();
+    } else if (is("nested")) {
+        enter(0);
+        enter(1);
+        leave();
+        enter(3);
+        leave();
+        at(4);
+        leave();
+        finish(start(in_r2));
+    } else if (is("ended")) {
+        finish(start(ends));
+        pthread_t t = start(is_cancelled);
+        meet();
+        pthread_cancel(t);
+        finish(t);
+        finish(start(in_r2));
+        enter(3);
+        leave();
+    } else if (is("longjmp")) {
+        enter(3);
+        if (!setjmp(back)) jumps();
+        enter(4); /* from above: r0 is not there any more, r3 is */
+        leave();
+        leave();
+        finish(start(in_r2));
+    } else if (is("throw")) {
+        for (int i = 0; i < 1000; i++) {
+            enter(3);
+            try {
+                throws(i % 50);
+            } catch (int) {
+            }
+            leave();
+        }
+        finish(start(in_r2));
+    } else if (is("recursion")) {
+        recurses(99);
+        finish(start(in_r2));
+    } else if (is("alloca")) {
+        allocates((size_t)argc * 1000);
+        finish(start(in_r2));
+    } else if (is("scoped")) {
+        enter(4);
+        scoped((size_t)argc * 1000);
+        finish(start(in_r2));
+        leave();
+    } else if (is("deep")) {
+        for (uint32_t i = 0; i < 40; i++)
+            if (i != 2) enter(i);
+        for (uint32_t i = 0; i < 39; i++) leave();
+        finish(start(in_r2));
+        leave(), leave(); /* of nothing */
+        enter(40), leave(), at(1000000000);
+    } else if (is("signal")) {
+        signal(SIGUSR1, handler);
+        enter(0);
+        raise(SIGUSR1);
+        leave();
+        finish(start(in_r2));
+    } else if (is("threads")) {
+        for (uint32_t i = 0; i < 30; i += 2) {
+            pthread_t t = start(in_turn, i);
+            meet();
+            enter(i + 1);
+            leave();
+            meet();
+            finish(t);
+        }
+    } else if (is("kill") || is("abort") || is("_exit")) {
+        enter(0);
+        enter(1);
+        if (is("kill")) kill(getpid(), SIGKILL);
+        if (is("abort")) abort();
+        _exit(3);
+    } else if (is("fork") || is("fork-call")) {
+        pthread_t t = start(holds_r0);
+        meet();
+        enter(3);
+        pid_t pid = is("fork") ? fork() : (pid_t)syscall(SYS_fork);
+        if (!pid) { /* r0's thread is not here, and this one is in r3 */
+            enter(1);
+            leave();
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+        leave();
+        meet();
+        finish(t);
+    } else {
+        return 9;
+    }
+    return 0;
+}
