@@ -75,6 +75,13 @@ static NOINLINE void throws(int deep) {
     if (deep) throws(deep - 1);
     throw 1;
 }
+/* In a region, from always the same frame. */
+static NOINLINE void once(uint32_t id, bool leaves) {
+    enter(id);
+    if (!leaves) throw 1;
+    pthread_join(start(in_r2), NULL);
+    leave();
+}
 static NOINLINE void ends_thread() {
     enter(0);
     pthread_exit(NULL);
@@ -189,10 +196,21 @@ int main(int argc, char **argv) {
             leave();
         }
         finish(start(in_r2));
+    } else if (is("again")) { /* nobody can know that r0 was left before r1; but when r0 comes again, both were */
+        for (uint32_t i = 0; i < 3; i++) {
+            try {
+                once(i % 2, i == 2);
+            } catch (int) {
+            }
+        }
     } else if (is("recursion")) {
         recurses(99);
         finish(start(in_r2));
     } else if (is("alloca")) {
+        try {
+            throws(5);
+        } catch (int) {
+        }
         allocates((size_t)argc * 1000);
         finish(start(in_r2));
     } else if (is("scoped")) {
@@ -206,7 +224,7 @@ int main(int argc, char **argv) {
         for (uint32_t i = 0; i < 39; i++) leave();
         finish(start(in_r2));
         leave(), leave(); /* of nothing */
-        enter(40), leave(), at(1000000000);
+        enter(40), leave(), enter(1000000000), at(1000000000);
     } else if (is("signal")) {
         signal(SIGUSR1, handler);
         enter(0);
