@@ -43,8 +43,18 @@ REAL_ARGS = {
     "xz": ["-T4", "-k", "-c", "-2", "--block-size=4MiB"],
     "zstd": ["-T4", "-q", "-k", "-c", "-12"],
 }
-# bench/kernels
-KERNELS = "radix fft ocean water lu barnes scan load serve".split()
+# bench/kernels, and the sizes with which they are profiled: others than those that are measured, and small
+KERNELS = {
+    "radix": (1 << 14, 1 << 16, 1 << 18),
+    "fft": (64, 128, 256),
+    "ocean": (50, 100, 200),
+    "water": (200, 500, 1000),
+    "lu": (128, 256, 512),
+    "barnes": (500, 1000, 2000),
+    "scan": (2, 4, 8),
+    "load": (4, 8, 16),
+    "serve": (50, 100, 200),
+}
 
 
 def say(text):
@@ -296,15 +306,56 @@ def calls(options, lines):
     shutil.rmtree(trace, ignore_errors=True)
 
 
-def build_kernel(name, plans):
-    """Gives the native program, and for each plan the program and what -weft-stats says of it."""
+def profile_kernel(name, flags, out, runs):
+    """A profile of so many runs, with 2 to 4 threads; gives its file."""
+    profile = out + ".weft-profile"
+    subprocess.run(["weft-cc", "-weft-plan=races", "-weft-profile", *flags, out + ".profiled"], check=True)
+    if os.path.exists(profile):
+        os.remove(profile)
+    for i in range(runs):
+        size, threads = KERNELS[name][i % 3], 2 + i // 3 % 3
+        timed(["weft", "profile", "-o", profile, "--", out + ".profiled", "-n", str(size), "-t", str(threads)])
+    say("  %s: profiled %d times" % (name, runs))
+    return profile
+
+
+def saturation(names, lines):
+    """How many pairs of regions the profiles had after so many runs (Chimera, section 7.3)."""
+    profiles = {}
+    for name in names:
+        with open(os.path.join(WORK, name + ".weft-profile"), encoding="utf-8") as f:
+            text = f.read()
+        added = [int(n) for n in re.findall(r"^added (\d+)$", text, re.M)]
+        counts = [int(n) for n in re.findall(r"^region (\d+) ", text, re.M)]
+        profiles[name] = added, counts
+    steps = [n for n in (1, 2, 3, 5, 10, 20, 50, 100) if n <= max(len(added) for added, _ in profiles.values())]
+    lines += [
+        "",
+        "## Profiles",
+        "",
+        "Pairs of regions that had run beside each other after so many runs. Sizes are smaller than those that are measured, with 2 to 4 threads.",
+        "",
+        "| kernel | regions | entered | %s | last run that added some |" % " | ".join("%d run%s" % (n, "s"[: n > 1]) for n in steps),
+        "| --- | ---: | ---: |%s ---: |" % (" ---: |" * len(steps)),
+    ]
+    for name, (added, counts) in profiles.items():
+        last = max((i + 1 for i, n in enumerate(added) if n), default=0)
+        cells = " | ".join(str(sum(added[:n])) for n in steps)
+        lines.append("| %s | %d | %d | %s | %d |" % (name, len(counts), sum(n > 0 for n in counts), cells, last))
+
+
+def build_kernel(name, plans, runs):
+    """Gives the native program, and for each plan the program and what -weft-stats says of it. Plan races+profile is races with a profile."""
     source, out = os.path.join(BENCH, "kernels", name + ".c"), os.path.join(WORK, name)
     flags = ["-O2", "-g", "-pthread", source, "-lm", "-o"]
     subprocess.run([shutil.which("clang-19") or "clang", *flags, out + ".native"], check=True)
     built = {}
     for plan in plans:
         stats = "%s.%s.json" % (out, plan)
-        subprocess.run(["weft-cc", "-weft-plan=" + plan, "-weft-stats=" + stats, *flags, out + "." + plan], check=True)
+        how = ["-weft-plan=" + plan]
+        if plan == "races+profile":
+            how = ["-weft-plan=races", "-weft-profile=" + profile_kernel(name, flags, out, runs)]
+        subprocess.run(["weft-cc", *how, "-weft-stats=" + stats, *flags, out + "." + plan], check=True)
         with open(stats, encoding="utf-8") as f:
             built[plan] = (out + "." + plan, json.load(f))
     return out + ".native", built
@@ -312,9 +363,9 @@ def build_kernel(name, plans):
 
 def kernels(options, lines):
     """bench/kernels with each plan: Chimera's table 2, and figure 8, its ratios by the number of threads."""
-    names = options.kernels.split(",") if options.kernels else KERNELS
+    names = options.kernels.split(",") if options.kernels else list(KERNELS)
     plans = options.plans.split(",")
-    built = {name: build_kernel(name, plans) for name in names}
+    built = {name: build_kernel(name, plans, options.profile_runs) for name in names}
 
     def measured(name, plan, threads):
         native, weft = built[name][0], built[name][1][plan][0]
@@ -374,6 +425,8 @@ def kernels(options, lines):
             runs = [four[name, plan] if n == 4 else measured(name, plan, n) for n in counts]
             cells = ["%.2f" % (r[0]["record cpu"] / r[0]["native cpu"]) if r else "failed" for r in runs]
             lines.append("| %s | %s | %s |" % (name, plan, " | ".join(cells)))
+    if "races+profile" in plans:
+        saturation(names, lines)
     lines.append("")
 
 
@@ -384,7 +437,8 @@ def main():
     parser.add_argument("--only", choices=("micro", "calls", "real", "parallel", "kernels"), help="one part; prints, and writes no file but kernels.md")
     parser.add_argument("--out", help="file to write (bench/results.md)")
     parser.add_argument("--kernels", help="of part kernels only these, with commas between")
-    parser.add_argument("--plans", default="shared,races", help="of part kernels (shared,races; all is the naive one)")
+    parser.add_argument("--plans", default="shared,races", help="of part kernels (shared,races; all is the naive one, races+profile has a profile)")
+    parser.add_argument("--profile-runs", type=int, default=20, help="of each kernel, for plan races+profile (20)")
     parser.add_argument("--threads", default="2,8", help="of part kernels, beside 4 (2,8)")
     parser.add_argument("--size", type=int, help="of part kernels: -n for each (their own)")
     options = parser.parse_args()
