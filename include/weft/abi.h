@@ -189,7 +189,7 @@ static inline void weft_env_make(char out[WEFT_ENV_SIZE], uint64_t pid, uint64_t
 }
 
 /* ---- profiles -----------------------------------------------------------------------------------------------------
- * `weft profile` starts a program natively with WEFT_PROFILE=PATH first in the environment; the runtime removes it. PATH is a descriptor
+ * `weft profile` starts a program natively with WEFT_RT_PROFILE=PATH first in the environment; the runtime removes it. PATH is a descriptor
  * of weft's, /proc/PID/fd/N. The file is mapped by all processes of the program, and begins with this; then, at weft_profile_bits, a bit
  * for each pair of regions. A region's number is that of its line in the section WEFT_REGIONS of the program, from 0 on.
  *
@@ -197,10 +197,10 @@ static inline void weft_env_make(char out[WEFT_ENV_SIZE], uint64_t pid, uint64_t
  *   __weft_profile_enter(uint32_t id)   the thread is in this region from here on
  *   __weft_profile_leave(void)          it leaves the one that it entered last
  *   __weft_profile_at(uint32_t id)      it is there in this moment */
-#define WEFT_PROFILE_ENV "WEFT_PROFILE="
+#define WEFT_PROFILE_ENV "WEFT_RT_PROFILE="
 #define WEFT_PROFILE_MAGIC 0x31464f5250465757ull
 #define WEFT_REGIONS ".weft.regions"
-#define WEFT_MAX_REGIONS (1u << 17) /* the bits of so many are 1 GiB, though hardly ever touched */
+#define WEFT_MAX_REGIONS (1u << 16) /* the bits of so many are 256 MiB */
 
 struct weft_profile_map {
     uint64_t magic;

@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int by_name(const void *a, const void *b) {
-    const struct weft_profile_region *x = a, *y = b;
-    return strcmp(x->name, y->name);
+static int by_name(const void *a, const void *b, void *names) {
+    char **name = names;
+    return strcmp(name[*(const uint32_t *)a], name[*(const uint32_t *)b]);
 }
 
 static int read_names(struct weft_gather *g, const char *program, struct weft_err *err) {
@@ -35,7 +35,17 @@ static int read_names(struct weft_gather *g, const char *program, struct weft_er
     }
     if (g->regions > WEFT_MAX_REGIONS)
         return weft__err(err, E2BIG, "%s: it has %zu regions, more than the %u that can be profiled", program, g->regions, WEFT_MAX_REGIONS);
-    return 0;
+    uint32_t *order = weft__alloc(g->regions * sizeof *order);
+    for (uint32_t i = 0; i < g->regions; i++) order[i] = i;
+    qsort_r(order, g->regions, sizeof *order, by_name, g->name);
+    g->place = weft__alloc(g->regions * sizeof *g->place);
+    for (uint32_t i = 0; i < g->regions; i++) {
+        g->place[order[i]] = i;
+        if (i && !strcmp(g->name[order[i - 1]], g->name[order[i]]))
+            r = weft__err(err, EBADMSG, "%s: two regions have the name '%s'", program, g->name[order[i]]);
+    }
+    free(order);
+    return r;
 }
 
 int weft__gather_open(struct weft_gather *g, const char *program, struct weft_err *err) {
@@ -56,11 +66,6 @@ int weft__gather_open(struct weft_gather *g, const char *program, struct weft_er
     g->map = m;
     g->map->magic = WEFT_PROFILE_MAGIC;
     g->map->regions = g->regions;
-    struct weft_profile *p = weft__gather_take(g);
-    for (size_t i = 1; i < p->regions && r == 0; i++)
-        if (!strcmp(p->region[i - 1].name, p->region[i].name))
-            r = weft__err(err, EBADMSG, "%s: two regions have the name '%s'", program, p->region[i].name);
-    weft__profile_free(p);
 out:
     if (r < 0) weft__gather_close(g);
     return r;
@@ -69,24 +74,20 @@ out:
 struct weft_profile *weft__gather_take(const struct weft_gather *g) {
     const unsigned char *bits = (const unsigned char *)g->map + weft_profile_bits(g->regions);
     struct weft_profile *p = weft__alloc(sizeof *p);
-    uint32_t *number = weft__alloc(g->regions * sizeof *number); /* a region's number, by its place among the sorted */
     size_t room = 0;
     p->region = weft__alloc(g->regions * sizeof *p->region);
     p->regions = g->regions;
-    for (size_t i = 0; i < g->regions; i++) p->region[i] = (struct weft_profile_region){g->name[i], i};
-    qsort(p->region, p->regions, sizeof *p->region, by_name);
-    for (size_t i = 0; i < p->regions; i++) {
-        number[i] = (uint32_t)p->region[i].count;
-        p->region[i] = (struct weft_profile_region){weft__strdup(p->region[i].name), g->map->count[number[i]]};
-    }
-    for (size_t a = 0; a < p->regions; a++)
-        for (size_t b = a; b < p->regions; b++) {
-            uint64_t k = weft_profile_bit(number[a], number[b]);
+    for (uint32_t i = 0; i < g->regions; i++)
+        p->region[g->place[i]] = (struct weft_profile_region){weft__strdup(g->name[i]), g->map->count[i]};
+    uint64_t k = 0;
+    for (uint32_t b = 0; b < g->regions; b++) /* in the order of weft_profile_bit */
+        for (uint32_t a = 0; a <= b; a++, k++) {
             if (!(bits[k >> 3] >> (k & 7) & 1)) continue;
+            uint32_t x = g->place[a], y = g->place[b];
             p->pair = weft__grow(p->pair, &room, p->pairs + 1, sizeof *p->pair);
-            p->pair[p->pairs++] = (struct weft_profile_pair){(uint32_t)a, (uint32_t)b};
+            p->pair[p->pairs++] = (struct weft_profile_pair){x < y ? x : y, x < y ? y : x};
         }
-    free(number);
+    weft__profile_sort(p->pair, p->pairs);
     p->added = weft__alloc(sizeof *p->added);
     p->added[0] = p->pairs;
     p->runs = 1;
@@ -97,6 +98,7 @@ void weft__gather_close(struct weft_gather *g) {
     if (g->map) munmap(g->map, weft_profile_size(g->regions));
     if (g->fd >= 0) close(g->fd);
     free(g->name);
+    free(g->place);
     free(g->text);
     *g = (struct weft_gather){.fd = -1};
 }

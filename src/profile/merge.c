@@ -12,6 +12,10 @@ static int less_or_more(const void *a, const void *b) {
     return (x->b > y->b) - (x->b < y->b);
 }
 
+void weft__profile_sort(struct weft_profile_pair *list, size_t n) {
+    if (n) qsort(list, n, sizeof *list, less_or_more);
+}
+
 static uint64_t sum(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
 
 /* All regions of both; where those of each are now is left in at[0] and at[1]. */
@@ -39,7 +43,7 @@ static size_t merge_pairs(struct weft_profile *into, const struct weft_profile *
         uint32_t *now = at[i >= had];
         list[i] = (struct weft_profile_pair){now[x.a], now[x.b]};
     }
-    qsort(list, all, sizeof *list, less_or_more);
+    weft__profile_sort(list, all);
     for (size_t i = 0; i < all; i++)
         if (!n || less_or_more(&list[n - 1], &list[i])) list[n++] = list[i];
     free(into->pair);

@@ -54,11 +54,13 @@ struct weft_err;
 /* Adds the runs of `from` to `into`. A run of its own counts for as many pairs as are new. Of several, each counts for at most what it
  * added to its own profile, and the last ones for the most, so that no profile looks more saturated than it is. */
 void weft__profile_merge(struct weft_profile *into, const struct weft_profile *from);
+void weft__profile_sort(struct weft_profile_pair *list, size_t n);
 void weft__profile_text(const struct weft_profile *p, struct weft_strbuf *out);
 
 /* ---- gather.c: one run ---- */
 struct weft_gather {
-    char **name; /* of the program's regions, by number */
+    char **name;     /* of the program's regions, by number */
+    uint32_t *place; /* of each among all names, sorted */
     size_t regions;
     char *text; /* what they point into */
     struct weft_profile_map *map;

@@ -54,7 +54,7 @@ static void ended(void *p) {
 void weft__profile_open(const char *path) {
     long fd = weft__raw(SYS_open, path, O_RDWR | O_CLOEXEC, 0);
     long r = weft__raw(SYS_mmap, 0, sizeof *map, PROT_READ, MAP_SHARED, fd, 0);
-    if (r < 0 && r > -4096) weft__rt_panic("no file for the profile: WEFT_PROFILE is for weft profile only");
+    if (r < 0 && r > -4096) weft__rt_panic("no file for the profile: WEFT_RT_PROFILE is for weft profile only");
     const struct weft_profile_map *head = (const struct weft_profile_map *)r;
     uint64_t n = head->regions;
     if (head->magic != WEFT_PROFILE_MAGIC || n > WEFT_MAX_REGIONS) weft__rt_panic("the file for the profile is foreign");

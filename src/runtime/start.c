@@ -2,7 +2,7 @@
 /* The beginning: what mode this process runs in, the owner table, the main thread, the list of modules.
  *
  * The constructor runs before every other one (-z initfirst). Without WEFT_RT as the first environment variable the
- * runtime is inert: the table is mapped (instrumented code reads it), the allocator works, wrappers forward. (With WEFT_PROFILE in
+ * runtime is inert: the table is mapped (instrumented code reads it), the allocator works, wrappers forward. (With WEFT_RT_PROFILE in
  * its place, calls that tell of regions are noted as well.) Otherwise the launcher's memory file says what to do.
  *
  * The runtime's own memory lies in a range of its own (WEFT_RT_BASE), away from where the kernel puts the program's mappings,

@@ -142,7 +142,7 @@ int main(int argc, char **argv) {
     auto is = [&](const char *s) { return !strcmp(what, s); };
     pthread_barrier_init(&barrier, NULL, 2);
     if (is("nothing")) {
-        printf("%s %s\n", getenv("WEFT_PROFILE") ? "there" : "clean", argc > 2 ? argv[2] : "");
+        printf("%s %s\n", getenv("WEFT_RT_PROFILE") ? "there" : "clean", argc > 2 ? argv[2] : "");
         return 7;
     } else if (is("phases")) {
         pthread_t t = start(two_phases);
