@@ -55,6 +55,21 @@ static void *two_phases(void *p) {
     return p;
 }
 
+/* ---- 20 phases, in each of which two threads enter one region each at the same moment, and are in them until both are */
+static void *many_phases(void *p) {
+    static int here[20];
+    uint32_t me = (uint32_t)(uintptr_t)p;
+    for (uint32_t i = 0; i < 20; i++) {
+        meet();
+        __atomic_fetch_add(&here[i], 1, __ATOMIC_SEQ_CST);
+        while (__atomic_load_n(&here[i], __ATOMIC_SEQ_CST) < 2) {}
+        enter(2 * i + me);
+        meet();
+        leave();
+    }
+    return p;
+}
+
 /* ---- r1 while another thread is in r0 */
 static void *holds_r0(void *p) {
     enter(0);
@@ -147,6 +162,10 @@ int main(int argc, char **argv) {
     } else if (is("phases")) {
         pthread_t t = start(two_phases);
         two_phases(NULL);
+        finish(t);
+    } else if (is("many-phases")) {
+        pthread_t t = start(many_phases, 1);
+        many_phases(NULL);
         finish(t);
     } else if (is("overlap") || is("at")) {
         pthread_t t = start(holds_r0);
