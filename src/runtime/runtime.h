@@ -434,6 +434,25 @@ void weft__profile_open(const char *path);
 
 /* ---- waits.c: replay of a run that was stuck */
 extern WEFT_HIDDEN int weft__waits; /* this is one */
+extern WEFT_HIDDEN int weft__profiles; /* this is one */
+void weft__profile_gives(const void *at);
+void weft__profile_got(const void *at);
+uint64_t weft__profile_comes(const void *barrier, uint32_t count);
+void weft__profile_leaves(const void *barrier, uint64_t round);
+void *weft__profile_birth(void *(**fn)(void *), void *arg); /* the new argument */
+void weft__profile_joined(unsigned long thread);
+/* Around a native call that lets go of the object, or waits for it and gives 0 then. */
+#define WEFT_GIVES(o, call)                                                                                            \
+    ({                                                                                                                 \
+        if (unlikely(weft__profiles)) weft__profile_gives(o);                                                          \
+        call;                                                                                                          \
+    })
+#define WEFT_GETS(o, call)                                                                                             \
+    ({                                                                                                                 \
+        int r_ = call;                                                                                                 \
+        if (unlikely(weft__profiles) && !r_) weft__profile_got(o);                                                     \
+        r_;                                                                                                            \
+    })
 void weft__waits_open(struct weft_control *c);
 void weft__wait_note(uint32_t kind, const void *object, const void *with);
 void weft__hold_note(struct weft_thread *t, uint32_t kind, const void *object);

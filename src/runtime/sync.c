@@ -140,7 +140,7 @@ static int steers(int common) { return weft__given || (!common && weft__steers()
 
 WEFT_HIDDEN int weft__mutex_lock(pthread_mutex_t *o) {
     WAITS(WEFT_WAIT_MUTEX, o, NULL);
-    ENTER(weft__real.pthread_mutex_lock(o));
+    ENTER(WEFT_GETS(o, weft__real.pthread_mutex_lock(o)));
     REAL(o);
     int r;
     ACQUIRE(weft__real.pthread_mutex_trylock(real), RECORD ? weft__mutex_block(t, real) : weft__real.pthread_mutex_lock(real),
@@ -150,7 +150,7 @@ WEFT_HIDDEN int weft__mutex_lock(pthread_mutex_t *o) {
 WEFT_WRAP(pthread_mutex_lock, weft__mutex_lock);
 
 WEFT_HIDDEN int weft__mutex_trylock(pthread_mutex_t *o) {
-    ENTER(weft__real.pthread_mutex_trylock(o));
+    ENTER(WEFT_GETS(o, weft__real.pthread_mutex_trylock(o)));
     REAL(o);
     int r;
     if (RECORD) {
@@ -168,7 +168,7 @@ WEFT_WRAP(pthread_mutex_trylock, weft__mutex_trylock);
 
 static int mutex_timed(pthread_mutex_t *o, clockid_t clock, const struct timespec *ts, int with_clock) {
     WAITS(WEFT_WAIT_MUTEX, o, NULL);
-    ENTER(with_clock ? weft__real.pthread_mutex_clocklock(o, clock, ts) : weft__real.pthread_mutex_timedlock(o, ts));
+    ENTER(WEFT_GETS(o, with_clock ? weft__real.pthread_mutex_clocklock(o, clock, ts) : weft__real.pthread_mutex_timedlock(o, ts)));
     REAL(o);
     int r;
     struct timespec c;
@@ -189,7 +189,7 @@ WEFT_WRAP(pthread_mutex_timedlock, weft__mutex_timedlock);
 WEFT_WRAP(pthread_mutex_clocklock, weft__mutex_clocklock);
 
 WEFT_HIDDEN int weft__mutex_unlock(pthread_mutex_t *o) {
-    ENTER(weft__real.pthread_mutex_unlock(o));
+    ENTER(WEFT_GIVES(o, weft__real.pthread_mutex_unlock(o)));
     REAL(o);
     if (unlikely(weft__plan_races) && RECORD) weft__owned(t, real);
     weft__order(t, o);
@@ -247,9 +247,9 @@ static int cond_wait_steered(struct weft_thread *t, pthread_mutex_t *o, pthread_
 }
 
 static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t clock, const struct timespec *ts) {
-    ENTER(kind == 0   ? weft__real.pthread_cond_wait(c, o)
-          : kind == 1 ? weft__real.pthread_cond_timedwait(c, o, ts)
-                      : weft__real.pthread_cond_clockwait(c, o, clock, ts));
+    ENTER(WEFT_GIVES(o, WEFT_GETS(o, WEFT_GETS(c, kind == 0   ? weft__real.pthread_cond_wait(c, o)
+                                                  : kind == 1 ? weft__real.pthread_cond_timedwait(c, o, ts)
+                                                              : weft__real.pthread_cond_clockwait(c, o, clock, ts)))));
     REAL(o);
     touch(c);
     int r = 0, shared;
@@ -313,7 +313,7 @@ WEFT_WRAP(pthread_cond_clockwait, weft__cond_clockwait);
 
 #define COND_NOTIFY(name, n)                                                                                             \
     WEFT_HIDDEN int weft__##name(pthread_cond_t *c) {                                                                  \
-        ENTER(weft__real.name(c));                                                                                     \
+        ENTER(WEFT_GIVES(c, weft__real.name(c)));                                                                      \
         REAL(c);                                                                                                       \
         int r = 0;                                                                                                     \
         if (unlikely(weft__given))                                                                                     \
@@ -347,7 +347,7 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
 #define RWLOCK(name, tryname, op, pieces, kind)                                                                        \
     WEFT_HIDDEN int weft__##name(pthread_rwlock_t *o) {                                                                \
         WAITS(kind, o, NULL);                                                                                          \
-        ENTER(weft__real.name(o));                                                                                     \
+        ENTER(WEFT_GETS(o, weft__real.name(o)));                                                                       \
         REAL(o);                                                                                                       \
         int r;                                                                                                         \
         ACQUIRE(weft__real.tryname(real), RECORD ? pieces(t, real) : weft__real.name(real), op, kind);                 \
@@ -355,7 +355,7 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name);                                                                                     \
     WEFT_HIDDEN int weft__##tryname(pthread_rwlock_t *o) {                                                             \
-        ENTER(weft__real.tryname(o));                                                                                  \
+        ENTER(WEFT_GETS(o, weft__real.tryname(o)));                                                                    \
         REAL(o);                                                                                                       \
         int r;                                                                                                         \
         if (RECORD) {                                                                                                  \
@@ -376,7 +376,7 @@ RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK, w
 #define RWTIMED(name, lockname, tryname, op, kind, params, args, timed, clock)                                         \
     WEFT_HIDDEN int weft__##name params {                                                                              \
         WAITS(kind, o, NULL);                                                                                          \
-        ENTER(weft__real.name args);                                                                                   \
+        ENTER(WEFT_GETS(o, weft__real.name args));                                                                                   \
         REAL(o);                                                                                                       \
         int r;                                                                                                         \
         struct timespec copy;                                                                                          \
@@ -398,7 +398,7 @@ RWTIMED(pthread_rwlock_clockwrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrl
         (pthread_rwlock_t * o, clockid_t k, const struct timespec *ts), (o, k, ts), weft__wrlock_timed, k);
 
 WEFT_HIDDEN int weft__rwlock_unlock(pthread_rwlock_t *o) {
-    ENTER(weft__real.pthread_rwlock_unlock(o));
+    ENTER(WEFT_GIVES(o, weft__real.pthread_rwlock_unlock(o)));
     REAL(o);
     if (unlikely(weft__plan_races) && RECORD) weft__owned_rwlock(t, real);
     weft__order(t, o);
@@ -413,8 +413,15 @@ WEFT_WRAP(pthread_rwlock_unlock, weft__rwlock_unlock);
 
 /* ---- barriers */
 
+static int barrier_native(pthread_barrier_t *o) {
+    if (likely(!weft__profiles)) return weft__real.pthread_barrier_wait(o);
+    uint64_t round = weft__profile_comes(o, ((const uint32_t *)(const void *)o)[2]); /* libc's: in, round, count */
+    int r = weft__real.pthread_barrier_wait(o);
+    weft__profile_leaves(o, round);
+    return r;
+}
 WEFT_HIDDEN int weft__barrier_wait(pthread_barrier_t *o) {
-    ENTER(weft__real.pthread_barrier_wait(o));
+    ENTER(barrier_native(o));
     REAL(o);
     int r = 0;
     weft__order(t, o); /* came */
@@ -455,7 +462,7 @@ WEFT_WRAP(pthread_barrier_wait, weft__barrier_wait);
 
 WEFT_HIDDEN int weft__spin_lock(pthread_spinlock_t *lock) {
     WAITS(WEFT_WAIT_SPIN, (const void *)lock, NULL);
-    ENTER(weft__real.pthread_spin_lock(lock));
+    ENTER(WEFT_GETS((const void *)lock, weft__real.pthread_spin_lock(lock)));
     const void *o = (const void *)lock;
     REAL(lock);
     int r;
@@ -465,7 +472,7 @@ WEFT_HIDDEN int weft__spin_lock(pthread_spinlock_t *lock) {
 }
 WEFT_WRAP(pthread_spin_lock, weft__spin_lock);
 WEFT_HIDDEN int weft__spin_trylock(pthread_spinlock_t *lock) {
-    ENTER(weft__real.pthread_spin_trylock(lock));
+    ENTER(WEFT_GETS((const void *)lock, weft__real.pthread_spin_trylock(lock)));
     REAL(lock);
     int r;
     if (RECORD) {
@@ -481,7 +488,7 @@ WEFT_HIDDEN int weft__spin_trylock(pthread_spinlock_t *lock) {
 }
 WEFT_WRAP(pthread_spin_trylock, weft__spin_trylock);
 WEFT_HIDDEN int weft__spin_unlock(pthread_spinlock_t *lock) {
-    ENTER(weft__real.pthread_spin_unlock(lock));
+    ENTER(WEFT_GIVES((const void *)lock, weft__real.pthread_spin_unlock(lock)));
     REAL(lock);
     weft__order(t, (const void *)lock);
     SYNCS(t, lock, WEFT_ACCESS_UNLOCK);
@@ -498,10 +505,10 @@ WEFT_WRAP(pthread_spin_unlock, weft__spin_unlock);
 
 static int sem_wait_any(sem_t *o, int kind, clockid_t clock, const struct timespec *ts) {
     WAITS(WEFT_WAIT_SEM, o, NULL);
-    ENTER(kind == 0   ? weft__real.sem_wait(o)
-          : kind == 1 ? weft__real.sem_trywait(o)
-          : kind == 2 ? weft__real.sem_timedwait(o, ts)
-                      : weft__real.sem_clockwait(o, clock, ts));
+    ENTER(WEFT_GETS(o, kind == 0   ? weft__real.sem_wait(o)
+                       : kind == 1 ? weft__real.sem_trywait(o)
+                       : kind == 2 ? weft__real.sem_timedwait(o, ts)
+                                   : weft__real.sem_clockwait(o, clock, ts)));
     REAL(o);
     int e = 0; /* errno of a failure */
     struct timespec copy;
@@ -557,7 +564,7 @@ WEFT_WRAP(sem_timedwait, weft__sem_timedwait);
 WEFT_WRAP(sem_clockwait, weft__sem_clockwait);
 
 WEFT_HIDDEN int weft__sem_post(sem_t *o) {
-    ENTER(weft__real.sem_post(o));
+    ENTER(WEFT_GIVES(o, weft__real.sem_post(o)));
     REAL(o);
     weft__order(t, o);
     SYNCS(t, o, 0);

@@ -98,6 +98,7 @@ int weft__join_block(struct weft_thread *t, struct weft_thread *c, clockid_t clo
 WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
     int was;
     struct weft_thread *t = weft__enter(&was), *c;
+    if (!t && unlikely(weft__profiles)) arg = weft__profile_birth(&fn, arg);
     if (!t) return weft__real.pthread_create(th, attr, fn, arg);
     weft__threaded = 1;
     int r = 0;
@@ -397,6 +398,7 @@ again:
             if (r == 0 && ret) *ret = value;
             return r;
         }
+            if (r == 0 && unlikely(weft__profiles)) weft__profile_joined(p);
         if (!ending) weft__inside(t);
     }
     if (unlikely(weft__given) && r == 0 && weft__thread_of(p)) {

@@ -2,6 +2,7 @@
 /* Says by hand which regions it is in, as instrumented code would (include/weft/abi.h): 40 of them, r0 to r39. `profile.cpp WHAT`. */
 #include <alloca.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -152,6 +153,49 @@ static void *in_turn(void *p) {
     return p; /* still in it */
 }
 
+/* ---- r0, and when it was left, r1 in another thread: beside each other, unless something orders them */
+static int was_in;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static sem_t sem;
+static void *was_in_r0(void *p) {
+    uint32_t how = (uint32_t)(uintptr_t)p;
+    enter(0);
+    leave();
+    if (how == 1) pthread_mutex_lock(&mutex), pthread_mutex_unlock(&mutex);
+    if (how == 2) pthread_rwlock_rdlock(&rwlock), pthread_rwlock_unlock(&rwlock);
+    if (how == 3) sem_post(&sem);
+    if (how == 4) {
+        while (!__atomic_load_n(&was_in, __ATOMIC_ACQUIRE)) {}
+        pthread_mutex_lock(&mutex);
+        was_in = 2;
+        pthread_cond_signal(&cond);
+        pthread_mutex_unlock(&mutex);
+        return p;
+    }
+    __atomic_store_n(&was_in, 1, __ATOMIC_RELEASE);
+    if (how == 5) meet();
+    return p;
+}
+static void then_r1(uint32_t how) {
+    pthread_t t = start(was_in_r0, how);
+    if (how == 4) {
+        pthread_mutex_lock(&mutex);
+        __atomic_store_n(&was_in, 1, __ATOMIC_RELEASE);
+        while (was_in != 2) pthread_cond_wait(&cond, &mutex);
+        pthread_mutex_unlock(&mutex);
+    }
+    while (!__atomic_load_n(&was_in, __ATOMIC_ACQUIRE)) {}
+    if (how == 1) pthread_mutex_lock(&mutex), pthread_mutex_unlock(&mutex);
+    if (how == 2) pthread_rwlock_wrlock(&rwlock), pthread_rwlock_unlock(&rwlock);
+    if (how == 3) sem_wait(&sem);
+    if (how == 5) meet();
+    enter(1);
+    leave();
+    finish(t);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "nothing";
     auto is = [&](const char *s) { return !strcmp(what, s); };
@@ -159,6 +203,9 @@ int main(int argc, char **argv) {
     if (is("nothing")) {
         printf("%s %s\n", getenv("WEFT_RT_PROFILE") ? "there" : "clean", argc > 2 ? argv[2] : "");
         return 7;
+    } else if (!strncmp(what, "then-", 5)) {
+        sem_init(&sem, 0, 0);
+        then_r1((uint32_t)atoi(what + 5));
     } else if (is("phases")) {
         pthread_t t = start(two_phases);
         two_phases(NULL);
