@@ -28,7 +28,7 @@ lit_config.bashPath = shell
 bindir = os.path.join(config.weft_build, "bin")
 libdir = os.path.join(config.weft_build, "lib", "weft")
 config.environment["PATH"] = os.pathsep.join([bindir, config.llvm_bindir, os.environ["PATH"]])
-for name in ("WEFT_KEEP", "WEFT_TEST_TIMEOUT", "WEFT_CLANG", "WEFT_PLAN", "TERM"):
+for name in ("WEFT_KEEP", "WEFT_TEST_TIMEOUT", "WEFT_CLANG", "WEFT_PLAN", "WEFT_GRANULARITY", "TERM"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 # Traces without -o go into the build tree, not into the home of whoever runs the tests.

@@ -15,6 +15,7 @@
 #define WEFT_LINE_SHIFT 6
 #define WEFT_LINE 64u
 #define WEFT_TABLE_ENTRIES (1ul << (32 - WEFT_LINE_SHIFT))
+#define WEFT_TABLE_SIZE (WEFT_TABLE_ENTRIES * 2 + 4096) /* bytes: behind the lines there are those of weak locks */
 #define WEFT_NOBODY 0
 #define WEFT_SPLIT 0xffff
 #define WEFT_SHARED 0xfffe
@@ -86,6 +87,8 @@ struct weft_tls {
     struct weft_tls_range {
         uint64_t at, size; /* bytes; WEFT_RANGE_WRITES */
     } range[WEFT_RANGES];  /* 168 */
+    uint64_t weak;     /* 296: sides of weak locks that the thread does not have, as bits; natively and in replay none, or all */
+    uint64_t region;   /* 304: sides that it needs where it is; the runtime keeps it from going on without them */
 };
 #define WEFT_TLS_CLOCK 0
 #define WEFT_TLS_LIMIT 8
@@ -99,7 +102,9 @@ struct weft_tls {
 #define WEFT_TLS_OPERAND 128
 #define WEFT_TLS_FAST 160
 #define WEFT_TLS_RANGE 168
-#define WEFT_TLS_SIZE (168 + 16 * WEFT_RANGES)
+#define WEFT_TLS_WEAK (168 + 16 * WEFT_RANGES)
+#define WEFT_TLS_REGION (WEFT_TLS_WEAK + 8)
+#define WEFT_TLS_SIZE (WEFT_TLS_WEAK + 16)
 _Static_assert(offsetof(struct weft_tls, clock) == WEFT_TLS_CLOCK, "tls");
 _Static_assert(offsetof(struct weft_tls, limit) == WEFT_TLS_LIMIT, "tls");
 _Static_assert(offsetof(struct weft_tls, me) == WEFT_TLS_ME, "tls");
@@ -112,7 +117,16 @@ _Static_assert(offsetof(struct weft_tls, saved) == WEFT_TLS_SAVED, "tls");
 _Static_assert(offsetof(struct weft_tls, operand) == WEFT_TLS_OPERAND, "tls");
 _Static_assert(offsetof(struct weft_tls, fast) == WEFT_TLS_FAST, "tls");
 _Static_assert(offsetof(struct weft_tls, range) == WEFT_TLS_RANGE, "tls");
+_Static_assert(offsetof(struct weft_tls, weak) == WEFT_TLS_WEAK, "tls");
+_Static_assert(offsetof(struct weft_tls, region) == WEFT_TLS_REGION, "tls");
 _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
+
+/* ---- weak locks ---------------------------------------------------------------------------------------------------
+ * Code of one side of a weak lock excludes code of its other sides, but not itself: any number of threads are on one side at a time. A bit
+ * of `weak` and `region` is a side, and WEFT_WEAK_SIDES in a row are those of a lock. Which code is on which side is the plan's business
+ * (src/pass/plan/weak.c). */
+#define WEFT_WEAK_LOCKS 8
+#define WEFT_WEAK_SIDES 8
 
 /* ---- entries from instrumented code -------------------------------------------------------------------------------
  * Cold entries are jumped to, not called: the address to come back to is in rax, nothing is written to the program's
@@ -125,6 +139,7 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  *   __weft_spins        behind a tick of such a loop whose clock has no bit of WEFT_SPIN_MASK: it still waits
  *   __weft_range        saved[9]: the first line; saved[10]: how many, 0: too many | WEFT_RANGE_WRITE. A loop will touch them. If the
  *                       thread does not have them, sets `fast` to 0.
+ *   __weft_weak         the thread does not have all that `region` says. The site is rax.
  *   __weft_miss         saved[9]: address; saved[10]: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
  *                       A read of a line that saved[3] lists as shared by this thread goes on at once.
  *                       When it returns, the access may be done; what it had to lock is released at the thread's next
@@ -548,6 +563,6 @@ enum weft_debug_event {
 /* Every module built with weft carries this ELF note (section .note.weft, owner "weft", type 1). */
 #define WEFT_NOTE_OWNER "weft"
 #define WEFT_NOTE_TYPE 1
-#define WEFT_ABI_VERSION 4
+#define WEFT_ABI_VERSION 5
 
 #endif

@@ -250,7 +250,7 @@ static const struct weft_option {
 } weft_options[] = {
     {"-weft-stats", "WEFT_STATS", OPTIONAL, 0, NULL},
     {"-weft-plan", "WEFT_PLAN", REQUIRED, 0, "all shared races sync"},
-    {"-weft-granularity", "WEFT_GRANULARITY", REQUIRED, 0, "loop access"},
+    {"-weft-granularity", "WEFT_GRANULARITY", REQUIRED, 0, "loop access region"},
     {"-weft-verify", "WEFT_VERIFY", PLAIN, 0, NULL},
     {"-weft-check", "WEFT_CHECK", PLAIN, 0, NULL},
     {"-weft-races", "WEFT_RACES", PLAIN, 0, NULL},

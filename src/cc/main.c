@@ -55,7 +55,7 @@ static void help(void) {
            "\n"
            "Compiles and links like clang 19, for `weft record`. Options of its own, used when linking but for one:\n"
            "  -weft-plan=PLAN         which accesses are checked: all, shared (the default), races or sync\n"
-           "  -weft-granularity=WHAT  loop (the default: what a loop touches is looked at before it, where that is known) or access\n"
+           "  -weft-granularity=WHAT  loop (the default: what a loop touches is looked at before it, where that is known), access, or region\n"
            "  -weft-profile           the program tells `weft profile` which of its parts run beside each other (plan races)\n"
            "  -weft-profile=FILE      what `weft profile` found, for this build (plan races)\n"
            "  -weft-no-repeat         loops get no bodies that `weft simplify` can leave out (when compiling)\n"

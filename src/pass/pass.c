@@ -2,6 +2,8 @@
 /* The pass from above: options in (environment, set by weft-cc), facts, rewriting, counts out. */
 #include "pass.h"
 #include "races/races.h"
+#include "../profile/profile.h"
+#include "plan/plan.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +22,10 @@ static void options(struct weft_pass_options *o, LLVMModuleRef m) {
     o->verify = getenv("WEFT_VERIFY") && *getenv("WEFT_VERIFY") == '1';
     o->stats = getenv("WEFT_STATS");
     o->serialize = getenv("WEFT_SERIALIZE");
-    o->granularity = (s = getenv("WEFT_GRANULARITY")) && !strcmp(s, "access") ? WEFT_GRANULARITY_ACCESS : WEFT_GRANULARITY_LOOP;
+    s = getenv("WEFT_GRANULARITY");
+    o->granularity = s && !strcmp(s, "access") ? WEFT_GRANULARITY_ACCESS : s && !strcmp(s, "region") ? WEFT_GRANULARITY_REGION : WEFT_GRANULARITY_LOOP;
+    o->profile_make = getenv("WEFT_PROFILE_MAKE") && *getenv("WEFT_PROFILE_MAKE") == '1';
+    o->profile_use = getenv("WEFT_PROFILE_USE");
     o->races = getenv("WEFT_RACES") && *getenv("WEFT_RACES") == '1';
 }
 
@@ -35,8 +40,9 @@ static void report(const struct weft_pass_options *o, const struct weft_facts *f
         return;
     }
     if (json) {
-        fprintf(out, "{\"accesses\": %zu, \"shared\": %zu, \"ordered\": %zu, \"ticks\": %zu, \"takes\": %zu, \"outside\": %zu, \"functions\": %zu, \"repeats\": %zu, \"loops\": %zu, \"covered\": %zu, \"left_out\": {", c.accesses,
-                shared, s->checks, s->ticks, s->takes, s->outs, s->functions, s->repeats, s->copied, s->covered);
+        fprintf(out, "{\"accesses\": %zu, \"shared\": %zu, \"ordered\": %zu, \"ticks\": %zu, \"takes\": %zu, \"outside\": %zu, \"functions\": %zu, \"repeats\": %zu, \"loops\": %zu, \"covered\": %zu, \"weak_locks\": %zu, \"weak_sides\": %zu, \"weak_regions\": %zu, \"weak\": %zu, \"left_out\": {", c.accesses,
+                shared, s->checks, s->ticks, s->takes, s->outs, s->functions, s->repeats, s->copied, s->covered, s->weak_locks,
+                s->weak_sides, s->weak_regions, s->weak);
         for (int i = 1; i < WEFT_WHY_COUNT; i++)
             fprintf(out, "%s\"%s\": %zu", i == 1 ? "" : ", ", weft__why_name(i), c.by[i]);
         fprintf(out, "}, \"kept\": {");
@@ -52,23 +58,16 @@ static void report(const struct weft_pass_options *o, const struct weft_facts *f
         if (c.by[i]) fprintf(out, "weft:   left out, %s: %zu\n", weft__why_name(i), c.by[i]);
     for (int i = 1; i < WEFT_KEPT_COUNT; i++)
         if (c.kept[i]) fprintf(out, "weft:   kept, %s: %zu\n", weft__kept_name(i), c.kept[i]);
+    if (s->weak_locks) fprintf(out, "weft:   kept apart by weak locks: %zu, on %zu sides of %zu weak locks, in %zu regions\n", s->weak, s->weak_sides, s->weak_locks, s->weak_regions);
     if (s->copied) fprintf(out, "weft:   looked at before their loops (%zu): %zu\n", s->copied, s->covered);
     fprintf(out, "weft: %zu ticks, %zu external calls take memory, %zu calls run outside, %zu loops can be left out\n", s->ticks, s->takes, s->outs, s->repeats);
 }
 
-/* What `weft races` reads: a section that is not loaded. */
-static void find_races(LLVMModuleRef m, struct weft_facts *f, const struct weft_pass_options *o) {
-    static const char head[] = ".section .weft.races,\"\",@progbits\n";
-    struct weft_facts *own = NULL;
-    if (o->plan != WEFT_PLAN_SHARED && o->plan != WEFT_PLAN_RACES) { /* other plans do not need all that we do */
-        struct weft_facts_options fo = {.shared_library = o->shared_library, .plan = WEFT_PLAN_SHARED};
-        f = own = weft__facts_new(m, &fo);
-    }
-    struct weft_races *r = weft__races_new(f, 0);
-    char *text = weft__races_text(r);
+/* A section of text that is not loaded, for the tools. */
+static void add_text(LLVMModuleRef m, const char *section, const char *text) {
     size_t n = strlen(text), k = 0, line = 0;
     char *out = weft__an_alloc(NULL, 5 * n + n / 32 * 16 + 256, 1);
-    k += (size_t)sprintf(out, "%s", head);
+    k += (size_t)sprintf(out, ".section %s,\"\",@progbits\n", section);
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)text[i];
         if (!line) k += (size_t)sprintf(out + k, ".ascii \"");
@@ -81,9 +80,33 @@ static void find_races(LLVMModuleRef m, struct weft_facts *f, const struct weft_
     }
     k += (size_t)sprintf(out + k, ".previous\n");
     LLVMAppendModuleInlineAsm(m, out, k);
-    free(out), free(text);
+    free(out);
+}
+
+/* What `weft races` reads. */
+static void find_races(LLVMModuleRef m, struct weft_facts *f, const struct weft_pass_options *o) {
+    struct weft_facts *own = NULL;
+    if (o->plan != WEFT_PLAN_SHARED && o->plan != WEFT_PLAN_RACES) { /* other plans do not need all that we do */
+        struct weft_facts_options fo = {.shared_library = o->shared_library, .plan = WEFT_PLAN_SHARED};
+        f = own = weft__facts_new(m, &fo);
+    }
+    struct weft_races *r = weft__races_new(f, 0, NULL);
+    char *text = weft__races_text(r);
+    add_text(m, ".weft.races", text);
+    free(text);
     weft__races_free(r);
     weft__facts_free(own);
+}
+
+/* What `weft profile` reads: the names of the regions, by number. */
+static void tell_regions(LLVMModuleRef m, const struct weft_regions *r) {
+    size_t n = 1, at = 0;
+    for (uint32_t k = 0; k < r->count; k++) n += strlen(r->region[k].name) + 1;
+    char *text = weft__an_alloc(NULL, n, 1);
+    *text = 0;
+    for (uint32_t k = 0; k < r->count; k++) at += (size_t)sprintf(text + at, "%s\n", r->region[k].name);
+    add_text(m, ".weft.regions", text);
+    free(text);
 }
 
 int weft__pass_run(LLVMModuleRef m) {
@@ -110,12 +133,23 @@ int weft__pass_run(LLVMModuleRef m) {
         for (size_t i = 0; (name = weft__facts_unknown(f, i)); i++)
             fprintf(stderr, "weft: warning: external function '%s' is not in the table: it runs outside, unordered (-weft-serialize=%s, -weft-externals=FILE)\n", name, name);
     if (o.races) find_races(m, f, &o);
-    if (o.plan == WEFT_PLAN_RACES && !weft__plan_races(f)) {
+    struct weft_profile *profile = NULL;
+    struct weft_regions *regions = NULL;
+    int apart = o.granularity == WEFT_GRANULARITY_REGION;
+    if (o.plan == WEFT_PLAN_RACES && !o.shared_library && (o.profile_make || o.profile_use || apart)) regions = weft__regions_new(f);
+    if (regions && o.profile_use && !apart && !(profile = weft__profile_read(o.profile_use, err, sizeof err))) {
+        fprintf(stderr, "weft: %s\n", err);
+        exit(1);
+    }
+    if (o.plan == WEFT_PLAN_RACES && !weft__plan_races(f, regions, profile, apart, &s)) {
         if (!getenv("WEFT_QUIET")) fprintf(stderr, "weft: warning: the program is too large for plan races: it has plan shared\n");
         o.plan = WEFT_PLAN_SHARED;
     }
-    weft__rewrite(m, f, &o, &s);
+    weft__rewrite(m, f, regions, &o, &s);
+    if (o.profile_make && regions) tell_regions(m, regions);
     if (o.stats) report(&o, f, &s);
+    weft__regions_free(regions);
+    weft__profile_free(profile);
     weft__facts_free(f);
     return 1;
 }

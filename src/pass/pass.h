@@ -14,15 +14,18 @@ struct weft_pass_options {
     int verify;         /* hash every checked access; prove that no site is passed twice in a tick */
     const char *stats;  /* NULL: none; "": to stderr; else a file for JSON */
     const char *serialize; /* comma-separated names */
+    int profile_make;         /* tell the runtime of regions (`weft profile`) */
+    const char *profile_use;  /* NULL: none */
     int races;             /* find races and put them into the program, for `weft races` */
     enum weft_granularity {
         WEFT_GRANULARITY_LOOP = 0, /* as coarse as can be */
         WEFT_GRANULARITY_ACCESS,
+        WEFT_GRANULARITY_REGION, /* LOOP, and weak locks wherever they can be, whatever a profile says */
     } granularity;
 };
 
 struct weft_pass_stats {
-    size_t checks, ticks, takes, outs, callbacks, functions, repeats, covered, copied;
+    size_t weak, weak_locks, weak_sides, weak_regions, checks, ticks, takes, outs, callbacks, functions, repeats, covered, copied;
 };
 
 /* ---- shim.cc */
@@ -31,20 +34,37 @@ void weft__shim_loops(LLVMValueRef fn, unsigned most, void (*tell)(void *, const
 LLVMValueRef weft__shim_first(LLVMBasicBlockRef b);
 LLVMBasicBlockRef weft__shim_normal_edge(LLVMValueRef invoke);
 int weft__shim_returns_twice(LLVMValueRef call);
+void weft__shim_tail_returns(LLVMValueRef fn);
 int weft__shim_must_tail(LLVMValueRef call);
 void weft__shim_keep_loop(LLVMValueRef branch);
+struct weft_shim_region {
+    const LLVMBasicBlockRef *blocks;
+    unsigned count;
+    LLVMValueRef enter;
+    const LLVMValueRef *leave;
+    unsigned leaves;
+    const char *name;
+};
+void weft__shim_regions(LLVMValueRef fn, int (*fits)(void *, const LLVMBasicBlockRef *, unsigned), void (*tell)(void *, const struct weft_shim_region *), void *ctx);
+void weft__shim_place(const char *kind, LLVMValueRef fn, char *out, size_t n);
 void weft__shim_comes_from(LLVMBasicBlockRef b, LLVMBasicBlockRef was, LLVMBasicBlockRef is);
 
 /* ---- loops/repeat.c: when a file is compiled */
 int weft__early_run(LLVMModuleRef m);
 
-/* ---- plan/races.c: after the facts of SHARED. 0: it was too much, nothing has changed */
-int weft__plan_races(struct weft_facts *f);
+/* ---- plan/races.c: after the facts of SHARED. 0: it was too much, nothing has changed. Regions and profile: NULL: none. Apart: as if no
+ * two regions had ever been seen beside each other */
+struct weft_regions;
+struct weft_profile;
+int weft__plan_races(struct weft_facts *f, struct weft_regions *regions, const struct weft_profile *profile, int apart, struct weft_pass_stats *s);
 
 /* ---- rewrite/early.c: before the facts are found */
 void weft__rewrite_early(LLVMModuleRef m, const struct weft_pass_options *o);
 
 /* ---- rewrite/rewrite.c */
-void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct weft_pass_options *o, struct weft_pass_stats *s);
+void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct weft_regions *regions, const struct weft_pass_options *o, struct weft_pass_stats *s);
+int weft__rw_in_tail_position(LLVMValueRef call); /* calls.c */
+int weft__rw_only_waits(LLVMValueRef fn); /* it has a loop that only waits for others */
+int weft__rw_waits_in(LLVMValueRef fn, const LLVMBasicBlockRef *blocks, unsigned n); /* ... of these blocks */
 
 #endif

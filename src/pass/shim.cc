@@ -12,10 +12,19 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 
 using namespace llvm;
 
 extern "C" {
+struct weft_shim_region { // as in pass.h
+    const LLVMBasicBlockRef *blocks;
+    unsigned count;
+    LLVMValueRef enter;
+    const LLVMValueRef *leave;
+    unsigned leaves;
+    const char *name;
+};
 int weft__pass_run(LLVMModuleRef);
 int weft__early_run(LLVMModuleRef);
 
@@ -53,6 +62,57 @@ void weft__shim_loops(LLVMValueRef fn, unsigned most, void (*tell)(void *, const
             else
                 look(l, b, b);
         }
+    }
+}
+
+// A name for a place in the source that is the same in every build: KIND FUNCTION FILE:LINE.
+static std::string place(const char *kind, const Function &f, const DILocation *at) {
+    const DISubprogram *in = at ? at->getScope()->getSubprogram() : f.getSubprogram();
+    if (!in) return (Twine(kind) + " " + f.getName()).str();
+    StringRef file = in->getFilename();
+    return (Twine(kind) + " " + in->getName() + " " + file.substr(file.rfind('/') + 1) + ":" + Twine(at ? at->getLine() : in->getLine())).str();
+}
+void weft__shim_place(const char *kind, LLVMValueRef fn, char *out, size_t n) {
+    snprintf(out, n, "%s", place(kind, *cast<Function>(unwrap(fn)), nullptr).c_str());
+}
+
+// Tells of the outermost loops of a function that fit: their blocks, head first, and how they are called; where they are entered, and a place on each
+// way out that is no unwinding. The function gets the blocks for these.
+void weft__shim_regions(LLVMValueRef fn, int (*fits)(void *, const LLVMBasicBlockRef *, unsigned), void (*tell)(void *, const struct weft_shim_region *), void *ctx) {
+    Function &f = *cast<Function>(unwrap(fn));
+    DominatorTree tree(f);
+    LoopInfo loops(tree);
+    SmallVector<Loop *, 8> todo(loops.begin(), loops.end());
+    while (!todo.empty()) {
+        Loop *l = todo.pop_back_val();
+        SmallVector<LLVMBasicBlockRef, 32> in;
+        for (BasicBlock *b : l->blocks()) in.push_back(wrap(b));
+        if (!fits(ctx, in.data(), (unsigned)in.size())) {
+            todo.append(l->begin(), l->end());
+            continue;
+        }
+        BasicBlock *before = l->getLoopPreheader();
+        if (!before) before = InsertPreheaderForLoop(l, &tree, &loops, nullptr, false);
+        if (!before) continue;
+        SmallVector<BasicBlock *, 4> exits;
+        SmallVector<LLVMValueRef, 4> ends;
+        l->getUniqueExitBlocks(exits);
+        bool all = true;
+        for (BasicBlock *e : exits) {
+            if (e->isEHPad()) continue;
+            SmallVector<BasicBlock *, 4> from;
+            for (BasicBlock *p : predecessors(e)) {
+                all &= isa<BranchInst>(p->getTerminator()) || isa<SwitchInst>(p->getTerminator()) || isa<InvokeInst>(p->getTerminator()) || !l->contains(p);
+                if (l->contains(p) && !is_contained(from, p)) from.push_back(p);
+            }
+            if (!all) break;
+            ends.push_back(wrap(SplitBlockPredecessors(e, from, ".out", &tree, &loops)->getTerminator()));
+        }
+        if (!all) continue;
+        const DebugLoc at = l->getStartLoc();
+        std::string name = place("loop", f, at.get());
+        weft_shim_region r = {in.data(), (unsigned)in.size(), wrap(before->getTerminator()), ends.data(), (unsigned)ends.size(), name.c_str()};
+        tell(ctx, &r);
     }
 }
 
@@ -95,6 +155,22 @@ void weft__shim_keep_loop(LLVMValueRef branch) {
     MDNode *id = MDNode::getDistinct(c, ops);
     id->replaceOperandWith(0, id);
     i->setMetadata(LLVMContext::MD_loop, id);
+}
+// Calls in tail position whose function has one return for all get one of their own.
+void weft__shim_tail_returns(LLVMValueRef fn) {
+    for (BasicBlock &b : *cast<Function>(unwrap(fn))) {
+        auto *br = dyn_cast<BranchInst>(b.getTerminator());
+        if (!br || br->isConditional() || !isa_and_nonnull<CallInst>(br->getPrevNonDebugInstruction())) continue;
+        BasicBlock *to = br->getSuccessor(0);
+        auto *ret = dyn_cast<ReturnInst>(to->getFirstNonPHIOrDbg());
+        if (!ret || to == &b || to->hasNPredecessors(1)) continue;
+        Value *v = ret->getReturnValue();
+        if (auto *phi = dyn_cast_or_null<PHINode>(v); phi && phi->getParent() == to) v = phi->getIncomingValueForBlock(&b);
+        auto *own = ReturnInst::Create(br->getContext(), v, br->getIterator());
+        own->setDebugLoc(br->getDebugLoc());
+        to->removePredecessor(&b, true);
+        br->eraseFromParent();
+    }
 }
 int weft__shim_must_tail(LLVMValueRef call) {
     auto *c = dyn_cast<CallInst>(unwrap(call));

@@ -63,6 +63,20 @@ WEFT_HIDDEN void weft__enter_miss(uint64_t p, uint64_t acc, uint64_t site) {
     }
 }
 
+/* A region begins, or goes on, in which the thread needs weak locks that it does not have. */
+WEFT_HIDDEN void weft__enter_weak(uint64_t a, uint64_t b, uint64_t site) {
+    struct weft_thread *t = known();
+    (void)a;
+    (void)b;
+    if (!t) return;
+    if (weft__mode == WEFT_RECORD)
+        weft__rec_weak(t, site);
+    else if (weft__mode == WEFT_REPLAY)
+        weft__gate_miss(t, site);
+    else
+        t->tls->weak = 0;
+}
+
 /* A function whose address was taken is entered while the thread is outside: a callback from foreign code. */
 WEFT_HIDDEN void weft__enter_come_in(void) {
     struct weft_thread *t = known();

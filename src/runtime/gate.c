@@ -250,23 +250,29 @@ static void pass(struct weft_thread *t, uint64_t now) {
     }
 }
 
+/* In this tick every check comes here, that of a weak lock too. */
+static void poison(struct weft_tls *s, int on) {
+    s->me = on ? WEFT_POISON : 0;
+    s->weak = on ? ~0ull : 0;
+}
+
 static void arm(struct weft_thread *t) {
     struct weft_tls *s = t->tls;
     uint64_t now = s->clock;
     if (t->items < t->items_end && t->items->tick == now) {
-        s->me = WEFT_POISON;
+        poison(s, 1);
         s->limit = now + 1;
     } else if (t->items < t->items_end) {
-        s->me = weft__accesses ? WEFT_POISON : 0;
+        poison(s, weft__accesses);
         s->limit = t->items->tick;
     } else {
-        s->me = weft__accesses ? WEFT_POISON : 0;
+        poison(s, weft__accesses);
         if (t->open_end)
             s->limit = WEFT_NEVER;
         else {
             /* Known only up to final_tick: every miss and the next tick come here, to stop. */
             s->limit = now < t->final_tick ? t->final_tick : now + 1;
-            if (now >= t->final_tick) s->me = WEFT_POISON;
+            if (now >= t->final_tick) poison(s, 1);
         }
     }
 }
@@ -281,7 +287,7 @@ void weft__gate_arm(struct weft_thread *t) {
     uint64_t stop = __weft_debug.stop_tick;
     if (s->clock < stop && s->limit > stop) s->limit = stop;
     if (s->clock == stop && __weft_debug.stop_site) {
-        s->me = WEFT_POISON;
+        poison(s, 1);
         s->limit = stop + 1;
     }
 }

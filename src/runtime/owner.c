@@ -63,6 +63,7 @@
 #include <linux/futex.h>
 
 #define TABLE ((uint16_t *)WEFT_TABLE_ADDR)
+#define WEAK_LINE(w) ((uint32_t)WEFT_TABLE_ENTRIES + (w) * PAGE_LINES) /* of a weak lock: a page of its own, behind all lines of memory */
 #define LINE_OF(p) ((uint32_t)(p) >> WEFT_LINE_SHIFT)
 #define PAGE_LINES 64u
 int weft__steering; /* enum weft_chaos */
@@ -267,6 +268,7 @@ static int wish_for(uint32_t line, int write) {
         h->reads = *page = 0;
         return WEFT_OWN;
     }
+    if (line >= WEAK_LINE(0)) return WEFT_SHARE;
     h->reads = (uint16_t)(h->reads + (h->reads < 1u << CAUTION));
     *page = (uint8_t)(*page + (*page < 8));
     return SHARES(h, *page) && !weft__steering ? WEFT_SHARE : WEFT_OWN; /* then every access comes here anyway */
@@ -331,10 +333,19 @@ static uint64_t next_random(struct weft_thread *t) {
 
 /* ---- hand-over ------------------------------------------------------------------------------------------------- */
 
+/* t has lost the line of a weak lock, or it is another's: t is locked, or itself. */
+static void lose_sides(struct weft_thread *t, uint32_t line) {
+    if (likely(line < WEAK_LINE(0))) return;
+    uint64_t sides = 0xffull << (line - WEAK_LINE(0)) / PAGE_LINES * WEFT_WEAK_SIDES;
+    t->sides &= ~sides;
+    if (t->tls) t->tls->weak |= sides;
+}
+
 /* From u to t, both locked; the line, and with it what u has of the page while nobody quarrels over it. */
 static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
     uint16_t from = (uint16_t)u->slot, to = (uint16_t)t->slot;
     u->gave = 1;
+    lose_sides(u, line);
     __atomic_store_n(&TABLE[line], to, __ATOMIC_RELEASE);
     uint32_t h = page_index(line), now = (uint32_t)(moment() >> 10);
     uint8_t *ph = &page_heat[h];
@@ -407,6 +418,7 @@ static void remember(struct weft_thread *t, uint32_t line, uint64_t lines) {
 }
 static void forget(struct weft_thread *t, uint32_t line) {
     t->gave = 1;
+    lose_sides(t, line);
     if (reads(t, line)) reads_of(t, line)->lines &= ~line_bit(line);
 }
 
@@ -784,7 +796,7 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             if (asked_again(line)) odds = EARLY_SHARE;
         }
         t->stirred = moment();
-        if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds) && !weft__given) split(t, line, site);
+        if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds) && !weft__given && line < WEAK_LINE(0)) split(t, line, site);
         return waited;
     }
 }
@@ -831,6 +843,47 @@ void weft__rec_loop(struct weft_thread *t, uint64_t site) {
     __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* the next tick leaves the copy */
 }
 
+/* ---- weak locks -------------------------------------------------------------------------------------------------
+ *
+ * A weak lock is a line without memory, of which all threads that are on one side of it are readers. Its side is changed by a thread that has the
+ * line alone, which is how a writer gets it: so who is a reader, and has seen the side, keeps it until it stops reading. The edges
+ * are those of a shared line: who comes to a side comes after the thread that chose it, and that one comes after all that were on
+ * another one.
+ *
+ * A thread that has to wait, or that answers, loses what it has, weak locks like lines. Before it goes on in a region it
+ * takes all again, so nobody waits for ever: who needs another side asks, gets the lock at the other's next tick, and has it until it answers in its turn. */
+
+static uint8_t weak_side[WEFT_WEAK_LOCKS]; /* bit of the lock, + 1; changed by who has the line alone */
+
+static void take_side(struct weft_thread *t, uint32_t bit, uint64_t site) {
+    uint32_t w = bit / WEFT_WEAK_SIDES, line = WEAK_LINE(w);
+    for (;;) {
+        int join = __atomic_load_n(&weak_side[w], __ATOMIC_RELAXED) == bit + 1 && !weft__steering;
+        acquire(t, line, site, !join);
+        uint16_t o = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED);
+        if (o == t->slot)
+            __atomic_store_n(&weak_side[w], (uint8_t)(bit + 1), __ATOMIC_RELAXED);
+        else if (o != WEFT_SHARED || !reads(t, line) || __atomic_load_n(&weak_side[w], __ATOMIC_RELAXED) != bit + 1)
+            continue;
+        lose_sides(t, line);
+        t->sides |= 1ull << bit;
+        if (!weft__steering) t->tls->weak &= ~(1ull << bit);
+        return;
+    }
+}
+
+int weft__rec_again(struct weft_thread *t, uint64_t site) {
+    for (int lost = 0;; lost = 1) {
+        uint64_t need = t->tls->region & ~t->sides;
+        if (likely(!need) && (likely(!t->tls->fast) || weft__rec_loop_has(t))) return lost;
+        weft__rec_release(t);
+        if (need)
+            take_side(t, (uint32_t)__builtin_ctzll(need), site);
+        else
+            weft__rec_loop(t, site);
+    }
+}
+
 /* Whether another thread had one of the words in t->held last. */
 static int crosses(const struct weft_thread *t, uint32_t k) {
     int crossed = 0;
@@ -848,17 +901,9 @@ static void delay(struct weft_thread *t) {
     for (int i = (int)((x >> 8) & ((1u << bits) - 1)); i > 0; i--) weft__pause();
 }
 
-/* In the copy of a loop that does not check what it touches (loops.c), before an access of something else at (clock, site): whether t has lost some of
- * that. Then it has taken it again, and perhaps lost what the access needs. */
-static int lost_of_loop(struct weft_thread *t, uint64_t site) {
-    if (likely(!t->tls->fast) || weft__rec_loop_has(t)) return 0;
-    weft__rec_release(t);
-    weft__rec_loop(t, site);
-    return 1;
-}
-
 /* An access of n bytes at p is about to happen at (clock, site): on return every line of it is t's own, or its words are
- * locked until the next tick or miss. */
+ * locked until the next tick or miss; and it has all that its loop and its region need (weft__rec_again): what is taken for these may cost it the
+ * line, and then all is looked at once more. */
 static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t site, int write) {
     uint32_t first = LINE_OF(p), lines = (uint32_t)(((p + n - 1) >> WEFT_LINE_SHIFT) - (p >> WEFT_LINE_SHIFT)) + 1;
     uint16_t was[4];
@@ -886,11 +931,11 @@ static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t si
         }
         if (!ok) {
             /* Perhaps it was mapped again meanwhile. */
-            if (unlikely(weft__shm_any) && weft__shm_miss(t, p, n | WEFT_ACC_WRITE | WEFT_ACC_PARTIAL, site) && !lost_of_loop(t, site)) return;
+            if (unlikely(weft__shm_any) && weft__shm_miss(t, p, n | WEFT_ACC_WRITE | WEFT_ACC_PARTIAL, site) && !weft__rec_again(t, site)) return;
             continue;
         }
         if (!k) {
-            if (likely(!lost_of_loop(t, site))) return;
+            if (likely(!weft__rec_again(t, site))) return;
             continue;
         }
         if ((weft__delays || crosses(t, k)) && !weft__given) delay(t);
@@ -910,7 +955,7 @@ static void own_small(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t si
                 continue;
             }
         }
-        if (unlikely(lost_of_loop(t, site))) continue;
+        if (unlikely(weft__rec_again(t, site))) continue;
         for (uint32_t i = 0; i < k; i++) {
             stripe_edge(t, site, &stripes[t->held[i]]);
             stripe_mark(t, site, &stripes[t->held[i]], WEFT_DONE);
@@ -976,6 +1021,13 @@ void weft__rec_doze(struct weft_thread *t) {
     t->spins = weft__tsc();
 }
 
+/* At (clock, site) t needs what tls.region says. */
+void weft__rec_weak(struct weft_thread *t, uint64_t site) {
+    weft__rec_release(t);
+    if (unlikely(weft__steering)) weft__steer_event(t, site);
+    weft__rec_again(t, site);
+}
+
 void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site) {
     weft__rec_release(t);
     if (unlikely(weft__steering)) weft__steer_event(t, site);
@@ -983,11 +1035,13 @@ void weft__rec_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t si
     uint32_t n = acc & WEFT_ACC_SIZE;
     int write = (acc & WEFT_ACC_WRITE) != 0;
     while (unlikely(weft__shm_any) && weft__shm_miss(t, p, acc, site))
-        if (likely(!lost_of_loop(t, site))) return;
+        if (likely(!weft__rec_again(t, site))) return;
     if (n <= 2 * WEFT_LINE)
         own_small(t, p, n ? n : 1, site, write);
     else
-        while (weft__rec_take(t, p, n, site, write)) {}
+        do
+            while (weft__rec_take(t, p, n, site, write)) {}
+        while (weft__rec_again(t, site));
 }
 
 /* Take a whole range; SPLIT lines are joined. Returns 1 if the thread waited or answered on the way: what it held before
@@ -1153,7 +1207,10 @@ void weft__rec_go(struct weft_thread *t) {
 
 /* In a forked process, of which t is all there is. */
 void weft__rec_forked(struct weft_thread *t) {
-    weft__raw(SYS_madvise, WEFT_TABLE_ADDR, WEFT_TABLE_ENTRIES * 2, 4 /* MADV_DONTNEED */);
+    weft__raw(SYS_madvise, WEFT_TABLE_ADDR, WEFT_TABLE_SIZE, 4 /* MADV_DONTNEED */);
+    weft__zero(weak_side, sizeof weak_side);
+    t->sides = 0;
+    t->tls->weak = ~0ull;
     weft__zero(stripes, sizeof stripes);
     weft__zero(objects, sizeof objects);
     weft__zero(&maps, sizeof maps);

@@ -170,6 +170,7 @@ struct weft_thread {
     struct timespec last_time;
     struct weft_seen *seen;       /* by slot */
     struct weft_log log;
+    uint64_t sides;    /* of weak locks, that it has; changed as `reads` is */
     int gave;          /* it has lost a line since it last found that it has all that its loop touches (loops.c); set under its lock, or by itself */
     int loop_lost;     /* the loop's memory was taken again: it leaves the copy at the next tick */
     uint64_t edges, misses, splits, asks;
@@ -291,6 +292,8 @@ int weft__rec_has(const struct weft_thread *t, uint32_t line, uint32_t lines, in
 int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write); /* 1: had to wait */
 int weft__rec_loop_has(struct weft_thread *t); /* in the copy of a loop: all that it touches */
 void weft__rec_loop(struct weft_thread *t, uint64_t site); /* takes it again */
+int weft__rec_again(struct weft_thread *t, uint64_t site); /* that, and what tls.region says, if some of it was lost: then 1 */
+void weft__rec_weak(struct weft_thread *t, uint64_t site);
 void weft__rec_maps_begin(void);
 void weft__rec_maps_end(struct weft_thread *t, int done);
 int weft__rec_maps_may(const struct weft_thread *t, uint64_t p, uint64_t n);
@@ -431,9 +434,6 @@ void weft__prove_forked(void);
 
 /* ---- profile.c: native runs that are profiled */
 void weft__profile_open(const char *path);
-
-/* ---- waits.c: replay of a run that was stuck */
-extern WEFT_HIDDEN int weft__waits; /* this is one */
 extern WEFT_HIDDEN int weft__profiles; /* this is one */
 void weft__profile_gives(const void *at);
 void weft__profile_got(const void *at);
@@ -453,6 +453,9 @@ void weft__profile_joined(unsigned long thread);
         if (unlikely(weft__profiles) && !r_) weft__profile_got(o);                                                     \
         r_;                                                                                                            \
     })
+
+/* ---- waits.c: replay of a run that was stuck */
+extern WEFT_HIDDEN int weft__waits; /* this is one */
 void weft__waits_open(struct weft_control *c);
 void weft__wait_note(uint32_t kind, const void *object, const void *with);
 void weft__hold_note(struct weft_thread *t, uint32_t kind, const void *object);

@@ -599,15 +599,20 @@ WEFT_HIDDEN void *weft__enter_fault(void) {
     struct weft_tls_range range[WEFT_RANGES];
     uint8_t fast = t->tls->fast; /* the handler may have loops of its own */
     __builtin_memcpy(range, t->tls->range, sizeof range);
+    uint64_t region = t->tls->region;
     t->tls->fast = 0;
+    t->tls->region = 0;
     run(t, &it, k);
     __builtin_memcpy(t->tls->range, range, sizeof range);
     t->tls->fast = fast;
+    t->tls->region = region;
     /* The instruction is done again, and nothing looks whether its memory is still the thread's: it is taken, up to a line on both sides. And
-     * in the copy of a loop without checks, all that the loop touches. */
+     * in the copy of a loop without checks, all that the loop touches; and weak locks. */
     uint64_t at = (uint64_t)(uintptr_t)it.info.si_addr & ~(WEFT_LINE - 1ul);
-    if ((sig == SIGSEGV || sig == SIGBUS) && at >= WEFT_LINE && at < 1ul << 47) weft__take(t, (void *)(at - WEFT_LINE), 3ul * WEFT_LINE);
-    if (fast && ORDERS) weft__rec_loop(t, 0);
+    int memory = (sig == SIGSEGV || sig == SIGBUS) && at >= WEFT_LINE && at < 1ul << 47;
+    do {
+        if (memory) weft__take(t, (void *)(at - WEFT_LINE), 3ul * WEFT_LINE);
+    } while (ORDERS && weft__rec_again(t, 0));
     /* Others of the same kind that somebody sent are delivered at the next place. */
     weft__leave(t, was);
     k->mask = weft__signal_kernel_mask(t);

@@ -291,7 +291,7 @@ static int is_profile(const char *s) { return s && same(s, WEFT_PROFILE_ENV "/",
 
 /* First of all: where the program brings its own malloc, the loader calls that. */
 __attribute__((constructor(101))) static void map_table(void) {
-    size_t n = WEFT_TABLE_ENTRIES * 2;
+    size_t n = WEFT_TABLE_SIZE;
     long r = weft__raw(SYS_mmap, WEFT_TABLE_ADDR, n, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (r != (long)WEFT_TABLE_ADDR) {
@@ -369,6 +369,7 @@ static void begin(struct weft_thread *t) {
         weft__files_open();
     t->tls->clock = 0;
     t->tls->me = weft__mode == WEFT_RECORD ? 1 : 0;
+    t->tls->weak = weft__mode == WEFT_RECORD ? ~0ull : 0;
     t->tls->limit = 0;
     t->state = WEFT_IN;
     if (weft__mode == WEFT_RECORD && weft__control->chaos) {

@@ -155,7 +155,7 @@ int weft__group_pass(struct weft_thread *t) {
         uint64_t p = (uint64_t)(uintptr_t)r->p;
         waited |= r->width ? take_string(t, p, r->n, r->width, r->write) : weft__rec_take(t, p, r->n, 0, r->write);
     }
-    return waited;
+    return waited | weft__rec_again(t, 0);
 }
 
 static int owned(const void *p, size_t n) {
@@ -174,6 +174,8 @@ WEFT_HIDDEN void weft__t_take_end(void) {
             while (weft__group_pass(t)) {}
             return;
         }
+    if (unlikely(weft__rec_again(t, 0))) /* it has answered when it began */
+        while (weft__group_pass(t)) {}
 }
 WEFT_WRAP(__weft_take_end, weft__t_take_end);
 

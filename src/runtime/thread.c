@@ -245,6 +245,9 @@ WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
     s->clock = t->last_clock;
     __atomic_store_n(&t->tls, s, __ATOMIC_RELEASE);
     s->me = weft__mode == WEFT_RECORD ? weft__steering ? WEFT_POISON : (uint16_t)t->slot : 0;
+    s->weak = weft__mode == WEFT_RECORD ? ~0ull : 0;
+    s->region = 0;
+    t->sides = 0;
     s->limit = 0;
     s->outside = 0;
     weft__signal_begin(t);
@@ -395,10 +398,10 @@ again:
             : kind == 2 ? weft__real.pthread_timedjoin_np(p, &value, ts)
                         : weft__real.pthread_clockjoin_np(p, &value, clock, ts);
         if (!t) {
+            if (r == 0 && unlikely(weft__profiles)) weft__profile_joined(p);
             if (r == 0 && ret) *ret = value;
             return r;
         }
-            if (r == 0 && unlikely(weft__profiles)) weft__profile_joined(p);
         if (!ending) weft__inside(t);
     }
     if (unlikely(weft__given) && r == 0 && weft__thread_of(p)) {

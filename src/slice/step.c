@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const cold[] = {"__weft_tick_cold", "__weft_tick_spin", "__weft_spins", "__weft_miss", "__weft_range", "__weft_verify",
+static const char *const cold[] = {"__weft_tick_cold", "__weft_tick_spin", "__weft_spins", "__weft_miss", "__weft_range", "__weft_weak", "__weft_verify",
                                    "__weft_repeat_cold", "__weft_come_in", "__weft_go_out", "weft__cold_call"};
 #define COLD (sizeof cold / sizeof *cold)
 

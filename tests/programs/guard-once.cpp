@@ -1,5 +1,6 @@
 /* Proves: a function-local static is made once, however many threads come at the same time, with weft and without. */
 // RUN: %rr %s %t
+// RUN: %rr %s %t -weft-plan=races -weft-granularity=region
 #include "common.h"
 #include <vector>
 

@@ -66,7 +66,7 @@ static struct weft_thread *thread_new(uint32_t slot) {
 /* A table of its own for each test, all NOBODY, and nothing known of words and heat. */
 static int world(void **state) {
     (void)state;
-    size_t n = WEFT_TABLE_ENTRIES * 2;
+    size_t n = WEFT_TABLE_SIZE;
     munmap((void *)WEFT_TABLE_ADDR, n);
     if (mmap((void *)WEFT_TABLE_ADDR, n, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != (void *)WEFT_TABLE_ADDR)

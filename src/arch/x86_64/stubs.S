@@ -130,6 +130,7 @@
         COLD __weft_spins, weft__enter_spins
         COLD __weft_miss, weft__enter_miss, 1
         COLD __weft_range, weft__enter_range, 2
+        COLD __weft_weak, weft__enter_weak
         COLD __weft_verify, weft__enter_verify
         COLD __weft_repeat_cold, weft__enter_repeat
         COLD __weft_come_in, weft__enter_come_in

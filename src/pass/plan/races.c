@@ -19,6 +19,7 @@
  * and other processes do not care about ours. So does what mmap gave: it can be unmapped, moved and discarded. */
 #include "../pass.h"
 #include "../races/races.h"
+#include "plan.h"
 
 /* Of all that the access may touch, what keeps its check. */
 static enum weft_kept touches(const struct weft_races *r, uint32_t node) {
@@ -65,10 +66,13 @@ static int is_opaque(LLVMValueRef inst) {
     return weft__ir_is_call(inst) && !LLVMIsAFunction(weft__ir_callee(inst));
 }
 
-int weft__plan_races(struct weft_facts *f) {
-    struct weft_races *r = weft__races_new(f, 1);
+int weft__plan_races(struct weft_facts *f, struct weft_regions *regions, const struct weft_profile *profile, int apart, struct weft_pass_stats *s) {
+    struct weft_weak weak;
+    weft__weak_init(&weak, regions, profile);
+    struct weft_races *r = weft__races_new(f, 1, regions && (profile || apart) ? &weak : NULL);
     struct weft_points *p = f->points;
     if (r->gave_up) {
+        weft__weak_fini(&weak);
         weft__races_free(r);
         return 0;
     }
@@ -97,6 +101,16 @@ int weft__plan_races(struct weft_facts *f) {
         enum weft_sync_kind k = weft__sync_of(weft__ir_callee(f->call[i].inst));
         if (k == WEFT_SYNC_LOCK) *weft__map_at(&f->sure, weft__key(f->call[i].inst)) = 1;
     }
+    for (uint32_t i = 0; i < r->accesses; i++) { /* loops and functions that are regions need to know nothing of what is in them */
+        const struct weft_race_access *a = &r->access[i];
+        s->weak += a->weak && !a->racy;
+        if (a->weak && regions->function[a->function].within == WEFT_WITHIN_LOOPS && weft__region_at(regions, a->inst) < 0)
+            *weft__map_at(&regions->code, weft__key(a->inst)) = 1;
+    }
+    if (regions) weft__weak_end(&weak);
+    s->weak_locks = weak.locks;
+    for (unsigned i = 0; i < weak.locks; i++) s->weak_sides += weak.lock[i].sides;
+    weft__weak_fini(&weak);
     weft__map_fini(&kept);
     weft__races_free(r);
     return 1;

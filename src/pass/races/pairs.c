@@ -16,7 +16,10 @@
  * what it leads to was published without an order; fresh accesses to that are looked at as well, in another round. Two fresh
  * accesses are never to the same object.
  *
+ * For a plan with weak locks (plan/weak.c), pairs that such a lock may keep apart are put aside; of those, only the ones for which none is found are races.
+ *
  * Memory that code outside knows is one object here, number 0, and overlaps with every object that is exposed. */
+#include "../plan/plan.h"
 #include "races.h"
 
 struct item {
@@ -28,6 +31,7 @@ struct item {
     uint64_t alive;
     int64_t size;
     uint32_t access, root, guarded;
+    uint32_t regions; /* in which it runs: those with the same number are the same; 0 without weak locks */
 };
 
 struct items {
@@ -42,6 +46,15 @@ struct group {
     uint32_t class;
     uint8_t racy;      /* all of it is marked so */
     uint8_t published; /* what it leads to is */
+    uint8_t looked, somewhere; /* for its regions; whether all of it is always in one */
+    struct weft_set regions;
+};
+struct apart { /* groups that conflict */
+    size_t a, b;
+};
+struct aside {
+    struct apart *pair;
+    size_t count, room;
 };
 
 static int has_delta(const struct weft_races *r, uint32_t held) {
@@ -197,6 +210,7 @@ static int compare(const struct item *a, const struct item *b) {
     BY(size);
     BY(held);
     BY(alive);
+    BY(regions);
     return 0;
 }
 
@@ -255,11 +269,50 @@ static void publish(struct weft_races *r, struct weft_set *published, uint32_t o
     }
 }
 
-static void note(struct weft_races *r, struct group *a, struct group *b, const struct item *end, struct weft_set *published) {
+/* The regions in which a group may run. */
+static int has_regions(struct weft_races *r, struct group *g) {
+    const struct weft_race_access *a = &r->access[g->first->access];
+    if (!g->looked) g->somewhere = (uint8_t)weft__regions_of(r->weak->r, a->inst, a->function, &g->regions);
+    g->looked = 1;
+    return g->somewhere;
+}
+
+/* An operation on a lock or the like, and the object itself: its bytes are libc's, and no recording has them. Where the other one is no such
+ * operation, it means something else in the same object, of which the analysis does not know where it lies. */
+static int is_sync(const struct weft_races *r, const struct item *i) {
+    LLVMValueRef inst = r->access[i->access].inst;
+    if (!i->atomic || !weft__ir_is_call(inst)) return 0;
+    return strncmp(weft__ir_name(weft__ir_callee(inst)), "__", 2); /* __atomic_, __cxa_guard_: of what the program reads itself */
+}
+
+/* Puts those apart that can be; the others race. */
+static void put_apart(struct weft_races *r, struct group *group, const struct item *end, const struct aside *s) {
+    for (size_t k = 0; k < s->count; k++) {
+        struct group *a = &group[s->pair[k].a], *b = &group[s->pair[k].b];
+        uint8_t racy = a->first->atomic && b->first->atomic ? 1 : 2;
+        if (a->racy >= racy && b->racy >= racy) continue;
+        if (weft__weak_order(r->weak, &a->regions, &b->regions)) {
+            for (const struct item *i = a->first; i < end && !compare(i, a->first); i++) r->access[i->access].weak = 1;
+            for (const struct item *i = b->first; i < end && !compare(i, b->first); i++) r->access[i->access].weak = 1;
+            continue;
+        }
+        mark(r, a, end, racy);
+        mark(r, b, end, racy);
+    }
+}
+
+static void note(struct weft_races *r, struct group *group, size_t x, size_t y, const struct item *end, struct weft_set *published, struct aside *aside) {
+    struct group *a = &group[x], *b = &group[y];
     const struct item *i = a->first, *j = b->first;
     if (r->plan && a->racy == 2 && b->racy == 2) return; /* it says nothing new */
     if (!race(r, i, j)) return;
     uint8_t racy = i->atomic && j->atomic ? 1 : 2;
+    if (r->weak && is_sync(r, i) != is_sync(r, j)) return;
+    if (r->weak && has_regions(r, a) && has_regions(r, b) && weft__weak_may(r->weak, &a->regions, &b->regions)) {
+        WEFT_GROW(aside->pair, aside->count, aside->room);
+        aside->pair[aside->count++] = (struct apart){x, y};
+        return;
+    }
     mark(r, a, end, racy);
     mark(r, b, end, racy);
     if (r->plan) return;
@@ -270,16 +323,17 @@ static void note(struct weft_races *r, struct group *a, struct group *b, const s
     }
     if (racy < 2) return;
     struct weft_races_result *res = r->result;
-    uint32_t x = class_of(r, a, end), y = class_of(r, b, end);
+    uint32_t ca = class_of(r, a, end), cb = class_of(r, b, end);
     WEFT_GROW(res->race, res->races, res->race_room);
     res->race[res->races++] = (struct weft_race){i->object ? i->object : j->object, i->lo > j->lo ? i->lo : j->lo,
-                                                 i->hi < j->hi ? i->hi : j->hi, x, y};
+                                                 i->hi < j->hi ? i->hi : j->hi, ca, cb};
 }
 
 /* 1: more was published than was known at the start. */
 static int round_of_pairs(struct weft_races *r, struct weft_set *published) {
     struct weft_set more = {0};
     struct items is = {.published = published};
+    struct aside aside = {0};
     struct group *group = NULL;
     size_t groups = 0, room = 0, outside = 0;
     uint64_t used = 0;
@@ -304,7 +358,8 @@ static int round_of_pairs(struct weft_races *r, struct weft_set *published) {
                                     .size = a->size,
                                     .access = g->access,
                                     .root = i,
-                                    .guarded = k},
+                                    .guarded = k,
+                                    .regions = r->weak ? weft__regions_number(r->weak->r, a->inst, a->function) : 0},
                       g);
         }
     }
@@ -318,12 +373,14 @@ static int round_of_pairs(struct weft_races *r, struct weft_set *published) {
         }
     for (size_t i = 0; i < groups; i++) {
         for (size_t k = i; k < groups && group[k].first->object == group[i].first->object; k++)
-            note(r, &group[i], &group[k], end, &more);
+            note(r, group, i, k, end, &more, &aside);
         if (group[i].first->object && exposed(r, group[i].first->object))
             for (size_t k = 0; k < outside; k++)
-                note(r, &group[k], &group[i], end, &more);
+                note(r, group, k, i, end, &more, &aside);
     }
-    free(group), free(is.item);
+    put_apart(r, group, end, &aside);
+    for (size_t i = 0; i < groups; i++) weft__set_fini(&group[i].regions);
+    free(group), free(is.item), free(aside.pair);
     int grew = weft__set_union(published, &more, NULL);
     weft__set_fini(&more);
     return grew;

@@ -101,10 +101,10 @@ static int is_used(struct weft_races *r, const char *name) {
     return fn && LLVMGetFirstUse(fn);
 }
 
-struct weft_races *weft__races_new(struct weft_facts *f, int plan) {
+struct weft_races *weft__races_new(struct weft_facts *f, int plan, struct weft_weak *weak) {
     struct weft_races *r = weft__an_alloc(NULL, 1, sizeof *r);
     WEFT_CHECK(f->points);
-    *r = (struct weft_races){.f = f, .p = f->points, .plan = (uint8_t)plan};
+    *r = (struct weft_races){.f = f, .p = f->points, .plan = (uint8_t)plan, .weak = weak};
     r->call_starts = weft__an_alloc(NULL, f->calls + 1, sizeof *r->call_starts);
     memset(r->call_starts, 0, (f->calls + 1) * sizeof *r->call_starts);
     r->lock_may_fail = is_used(r, "pthread_mutexattr_setrobust") || is_used(r, "pthread_mutexattr_setprotocol");

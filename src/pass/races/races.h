@@ -83,6 +83,7 @@ struct weft_race_access {
     uint8_t relaxed; /* atomic, but orders nothing else */
     uint64_t starts; /* no access: a call that starts these threads */
     uint8_t racy;    /* 1: with another that is atomic as well; 2: truly */
+    uint8_t weak;    /* with others, from which a weak lock keeps it apart: those do not count */
     uint8_t seen;    /* it is in the summary of a thread */
     int32_t which;   /* argument of a call; WEFT_NOT_ASKED: none that anybody asks for */
     uint32_t next;   /* of the same instruction: index + 1 */
@@ -164,6 +165,7 @@ struct weft_races {
     struct weft_races_result *result;
     /* for the plan, see weft__plan_races */
     uint8_t plan;
+    struct weft_weak *weak;
     uint8_t gave_up;      /* it was too much: nothing is known */
     uint64_t work;        /* entries of lists that were translated */
     uint8_t stale;        /* memory may be freed while somebody still uses it */
@@ -171,7 +173,8 @@ struct weft_races {
 };
 
 /* `plan`: what two threads do is to be ordered by what a recording has: see plan/races.c. */
-struct weft_races *weft__races_new(struct weft_facts *facts, int plan);
+struct weft_weak;
+struct weft_races *weft__races_new(struct weft_facts *facts, int plan, struct weft_weak *weak); /* weak: NULL: none (plan/weak.c) */
 void weft__races_free(struct weft_races *r);
 
 /* address.c */

@@ -256,7 +256,7 @@ static int cxx_stream(const char *name) {
 }
 
 /* First instruction after a call on its normal way; NULL: none (no return). */
-static LLVMValueRef after(LLVMValueRef call) {
+LLVMValueRef weft__rw_after(LLVMValueRef call) {
     if (LLVMIsAInvokeInst(call)) return weft__shim_first(weft__shim_normal_edge(call));
     return LLVMGetNextInstruction(call);
 }
@@ -447,7 +447,7 @@ static void by_value(struct weft_rw *r, LLVMValueRef i) {
 
 /* The plan counts on the lock, or the join: it must not fail. */
 static void succeeds(struct weft_rw *r, LLVMValueRef i) {
-    LLVMValueRef nx = after(i);
+    LLVMValueRef nx = weft__rw_after(i);
     if (!nx || LLVMTypeOf(i) != r->i32) return;
     weft__rw_at(r, nx);
     LLVMValueRef failed = LLVMBuildICmp(r->b, LLVMIntNE, i, LLVMConstInt(r->i32, 0, 0), "");
@@ -460,7 +460,7 @@ static void succeeds(struct weft_rw *r, LLVMValueRef i) {
 
 /* Nothing but the return follows the call, so no site is passed before the caller's own tick: the call may stay a tail
  * call, and a program that recurses that way does not need more stack than before. */
-static int in_tail_position(LLVMValueRef i) {
+int weft__rw_in_tail_position(LLVMValueRef i) {
     LLVMValueRef nx = LLVMIsACallInst(i) ? LLVMGetNextInstruction(i) : NULL;
     if (nx && LLVMGetInstructionOpcode(nx) == LLVMBr && !LLVMIsConditional(nx)) { /* one return for all */
         nx = LLVMGetFirstInstruction(LLVMGetSuccessor(nx, 0));
@@ -543,7 +543,7 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
     }
     int twice = weft__shim_returns_twice(i);
     if (must_tail || !(out || reenter || twice || serialize)) return;
-    LLVMValueRef nx = after(i);
+    LLVMValueRef nx = weft__rw_after(i);
     if (!nx) return;
     if (out && !foreign) {
         weft__rw_at(r, nx);
@@ -555,5 +555,5 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
         weft__rw_call_named(r, "__weft_serial_end", t1, &object, 1);
         if (loading) weft__rw_call_named(r, "__weft_serial_end", t1, &loading, 1);
     }
-    if (twice || out || (reenter && !in_tail_position(i))) weft__rw_tick(r, nx);
+    if (twice || out || (reenter && !weft__rw_in_tail_position(i))) weft__rw_tick(r, nx);
 }

@@ -12,6 +12,7 @@
  * before each access, so that later stages of the compiler cannot move the access above its check.
  *
  * Where they are put: weft__rewrite for functions and accesses, weft__rw_call_inst for calls. */
+#include "../plan/regions.h"
 #include "rewrite.h"
 #include "weft/abi.h"
 #include <llvm-c/DebugInfo.h>
@@ -22,7 +23,7 @@ LLVMValueRef weft__rw_i64c(struct weft_rw *r, uint64_t v) { return LLVMConstInt(
 
 /* `after`: what is done when it comes back. */
 static LLVMValueRef asm_jump(struct weft_rw *r, const char *target, LLVMTypeRef t, const char *constraints, const char *after) {
-    char s[320];
+    char s[512];
     snprintf(s, sizeof s, "leaq 777f(%%rip), %%rax\n\tjmpq *%s@GOTPCREL(%%rip)\n777:%s", target, after);
     return LLVMGetInlineAsm(t, s, strlen(s), constraints, strlen(constraints), 1, 0, LLVMInlineAsmDialectATT, 0);
 }
@@ -307,9 +308,9 @@ void weft__rw_check_any(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, 
     weft__rw_group_end(r);
 }
 
-void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *f, const struct weft_pass_options *o,
-                   struct weft_pass_stats *s) {
-    *r = (struct weft_rw){.m = m, .c = LLVMGetModuleContext(m), .f = f, .o = o, .s = s};
+void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *f, const struct weft_regions *g,
+                   const struct weft_pass_options *o, struct weft_pass_stats *s) {
+    *r = (struct weft_rw){.m = m, .c = LLVMGetModuleContext(m), .f = f, .g = g, .o = o, .s = s};
     r->b = LLVMCreateBuilderInContext(r->c);
     r->dl = LLVMGetModuleDataLayout(m);
     r->i8 = LLVMInt8TypeInContext(r->c);
@@ -331,7 +332,11 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
     const char *c2 = "{rdi},{rsi},~{rax},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
     const char *rax_only = "~{rax},~{memory},~{dirflag},~{fpsr},~{flags}";
     const char *clock_again = "\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %fs:(%rax), %rax";
-    r->tick_cold = asm_jump(r, "__weft_tick_cold", r->cold_t, rax_only, clock_again);
+    char look[320]; /* behind a tick: are the weak locks still there? (regions.c) */
+    snprintf(look, sizeof look, "\n\tmovq %%fs:__weft_tls@tpoff+%u, %%rax\n\ttestq %%rax, %%fs:__weft_tls@tpoff+%u\n\tje 778f\n\t"
+             "leaq 778f(%%rip), %%rax\n\tjmpq *__weft_weak@GOTPCREL(%%rip)\n778:%s", WEFT_TLS_REGION, WEFT_TLS_WEAK, clock_again);
+    r->weak_cold = asm_jump(r, "__weft_weak", r->cold_t, rax_only, "\n\txorl %eax, %eax");
+    r->tick_cold = asm_jump(r, "__weft_tick_cold", r->cold_t, rax_only, g && weft__regions_weak(g) ? look : clock_again);
     r->tick_spin = asm_jump(r, "__weft_tick_spin", r->cold_t, rax_only, clock_again);
     r->spins = asm_jump(r, "__weft_spins", r->cold_t, rax_only, "");
     r->come_in = asm_jump(r, "__weft_come_in", r->cold_t, c0, "");

@@ -245,6 +245,19 @@ static void look_at_loop(void *ctx, const LLVMBasicBlockRef *in, unsigned n, LLV
     if (spins(in, n, through)) push(ctx, LLVMBasicBlockAsValue(in[0]));
 }
 
+int weft__rw_waits_in(LLVMValueRef fn, const LLVMBasicBlockRef *blocks, unsigned n) {
+    struct list waits = {0};
+    int found = 0;
+    weft__shim_loops(fn, SPIN_BLOCKS, look_at_loop, &waits);
+    for (size_t k = 0; k < waits.n; k++) {
+        if (!blocks) found = 1;
+        for (unsigned i = 0; i < n; i++) found |= LLVMValueAsBasicBlock(waits.v[k]) == blocks[i];
+    }
+    free(waits.v);
+    return found;
+}
+int weft__rw_only_waits(LLVMValueRef fn) { return weft__rw_waits_in(fn, NULL, 0); }
+
 /* What was true of the function before is not any more: it touches memory, and others' progress depends on its ticks. */
 static void forget(LLVMValueRef fn) {
     static const char *const names[] = {"memory", "speculatable", "nosync", "willreturn", "nofree"};
@@ -287,9 +300,11 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     /* The code generator's quick mode would keep flags of checks on the stack, where they differ between record and replay. */
     LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName("optnone", 7));
     struct list accesses = {0}, unchecked = {0}, calls = {0}, heads = {0}, waits = {0}, pads = {0}, rets = {0};
+    struct list alone = {0}, looks = {0}; /* accesses in no region but their own; calls in regions */
     int has_calls = 0;
     gather_allocas(r, fn);
     wide_atomics(r, fn);
+    weft__rw_region_returns(r, fn);
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
             LLVMOpcode o = LLVMGetInstructionOpcode(i);
@@ -297,9 +312,11 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
                 enum weft_why why = weft__facts_access(r->f, i, 0);
                 if (why == WEFT_WHY_ORDERED) push(&accesses, i);
                 if (why == WEFT_WHY_RACE_FREE) push(&unchecked, i);
+                if ((why == WEFT_WHY_ORDERED || why == WEFT_WHY_RACE_FREE) && weft__rw_is_alone(r, i)) push(&alone, i);
             } else if (o == LLVMCall || o == LLVMInvoke || o == LLVMCallBr) {
                 LLVMValueRef callee = LLVMGetCalledValue(i);
                 push(&calls, i);
+                if (weft__rw_loses(r, i)) push(&looks, i);
                 if (LLVMIsAInlineAsm(callee) ? LLVMGetNumArgOperands(i) > 0 : !(LLVMIsAFunction(callee) && !strncmp(weft__rw_name_of(callee), "llvm.dbg", 8)))
                     has_calls = 1;
             } else if (o == LLVMLandingPad)
@@ -308,6 +325,10 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
                 push(&rets, i);
         }
     weft__shim_loops(fn, SPIN_BLOCKS, look_at_loop, &waits);
+    uint64_t *sides = pads.n ? calloc(pads.n, sizeof *sides) : NULL;
+    for (size_t k = 0; k < pads.n; k++) sides[k] = weft__rw_sides(r, pads.v[k]);
+    weft__rw_regions(r, fn);
+    for (size_t k = 0; k < alone.n; k++) weft__rw_region_access(r, alone.v[k]);
     weft__rw_ranges(r, fn, waits.v, waits.n);
     cycle_heads(fn, &heads);
     int taken = weft__facts_address_taken(r->f, fn) && strcmp(weft__rw_name_of(fn), "main");
@@ -316,7 +337,12 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     for (size_t k = 0; k < accesses.n; k++) access_inst(r, accesses.v[k], 1);
     for (size_t k = 0; k < unchecked.n; k++) access_inst(r, unchecked.v[k], 0);
     for (size_t k = 0; k < r->nin_copies; k++) access_inst(r, r->in_copies[k].inst, r->in_copies[k].checked);
-    for (size_t k = 0; k < calls.n; k++) weft__rw_call_inst(r, calls.v[k]);
+    for (size_t k = 0, look = 0; k < calls.n; k++) {
+        LLVMValueRef next = NULL;
+        if (look < looks.n && looks.v[look] == calls.v[k]) next = weft__rw_after(calls.v[k]), look++;
+        weft__rw_call_inst(r, calls.v[k]);
+        if (next) weft__rw_region_look(r, next);
+    }
     for (size_t k = 0; k < heads.n; k++) {
         LLVMBasicBlockRef head = LLVMValueAsBasicBlock(heads.v[k]);
         weft__rw_copy_tick(r, head, weft__rw_tick_to(r, weft__shim_first(head), in_list(&waits, heads.v[k]) ? r->tick_spin : r->tick_cold));
@@ -331,7 +357,12 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
             weft__rw_call_named(r, "__weft_serial_unwind", r->cold_t, NULL, 0);
         }
         weft__rw_tick(r, first);
+        pads.v[k] = first;
     }
+    weft__rw_region_function(r, fn, rets.v, rets.n, pads.v, sides, pads.n);
+    free(sides);
+    free(alone.v);
+    free(looks.v);
     r->unwinds = 0;
     LLVMValueRef was = NULL;
     if (accesses.n || unchecked.n || has_calls || heads.n) forget(fn);
@@ -405,9 +436,9 @@ static const char taken_section[] = ".section " WEFT_TAKEN_SECTION ",\"ax\",@pro
 /* Tells the runtime that the module counts on locks. */
 static const char plan[] = ".section .init_array.0,\"aw\",@init_array\n.p2align 3\n.quad __weft_plan_races\n.previous\n";
 
-void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct weft_pass_options *o, struct weft_pass_stats *s) {
+void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct weft_regions *g, const struct weft_pass_options *o, struct weft_pass_stats *s) {
     struct weft_rw r;
-    weft__rw_init(&r, m, f, o, s);
+    weft__rw_init(&r, m, f, g, o, s);
     struct list fns = {0}, early = {0};
     find_early(&r, &early);
     for (LLVMValueRef fn = LLVMGetFirstFunction(m); fn; fn = LLVMGetNextFunction(fn))

@@ -14,10 +14,11 @@ struct weft_rw {
     const struct weft_facts *f;
     const struct weft_pass_options *o;
     struct weft_pass_stats *s;
+    const struct weft_regions *g; /* NULL: none */
     LLVMTypeRef i8, i16, i32, i64, ptr, vd;
     LLVMValueRef tls;
     LLVMTypeRef cold_t, cold2_t;
-    LLVMValueRef tick_cold, tick_spin, spins, come_in, go_out, miss, verify, barrier;
+    LLVMValueRef weak_cold, tick_cold, tick_spin, spins, come_in, go_out, miss, verify, barrier;
     int unwinds; /* the function has a serialized invoke */
     LLVMValueRef atomic; /* the access that is being checked; NULL: it is none */
     const LLVMValueRef *waits; /* of the function: heads of loops that only wait */
@@ -38,8 +39,8 @@ struct weft_copy { /* of a loop of the function */
 
 /* ---- emit.c: checks, ticks and takes as code ------------------------------------------------------------------- */
 
-void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *f, const struct weft_pass_options *o,
-                   struct weft_pass_stats *s);
+void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *f, const struct weft_regions *g,
+                   const struct weft_pass_options *o, struct weft_pass_stats *s);
 void weft__rw_fini(struct weft_rw *r);
 
 /* Code comes before `before` and has its line. */
@@ -83,6 +84,7 @@ void weft__rw_group_end(struct weft_rw *r);   /* before an access that stays whe
 /* ---- calls.c: what becomes of a call --------------------------------------------------------------------------- */
 
 void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i); /* call, invoke or callbr */
+LLVMValueRef weft__rw_after(LLVMValueRef call); /* where what comes behind it begins; NULL: it does not come back */
 int weft__rw_interposed(const char *name); /* whether the runtime defines the function itself */
 
 /* ---- ranges.c: loops whose memory is looked at before ----------------------------------------------------------- */
@@ -90,6 +92,21 @@ int weft__rw_interposed(const char *name); /* whether the runtime defines the fu
 void weft__rw_ranges(struct weft_rw *r, LLVMValueRef fn, const LLVMValueRef *waits, size_t n); /* waits: heads of loops that are left alone */
 void weft__rw_copy_tick(struct weft_rw *r, LLVMBasicBlockRef head, LLVMValueRef cold); /* each head of a loop has got its tick, which ends so */
 void weft__rw_copies(struct weft_rw *r);                                               /* all have */
+
+/* ---- regions.c: regions are entered and left, and weak locks are kept -------------------------------------------- */
+
+void weft__rw_region_returns(struct weft_rw *r, LLVMValueRef fn); /* before all else: calls in tail position stay there */
+/* While the function is as it was: where a block is tells the region. */
+int weft__rw_is_alone(struct weft_rw *r, LLVMValueRef access); /* it is in no loop or function that is one */
+int weft__rw_loses(struct weft_rw *r, LLVMValueRef call);      /* weak locks may be lost in it */
+uint64_t weft__rw_sides(struct weft_rw *r, LLVMValueRef inst); /* that the region around it is on; 0: none */
+/* Then: */
+void weft__rw_regions(struct weft_rw *r, LLVMValueRef fn);      /* loops */
+void weft__rw_region_access(struct weft_rw *r, LLVMValueRef i); /* before the check of one that is alone */
+void weft__rw_region_look(struct weft_rw *r, LLVMValueRef next); /* behind such a call, and all that is put there */
+/* The whole function, when all else is in it but the tick at its entry. Pads: the place behind what is put there, and the sides. */
+void weft__rw_region_function(struct weft_rw *r, LLVMValueRef fn, const LLVMValueRef *rets, size_t nrets, const LLVMValueRef *pads,
+                              const uint64_t *sides, size_t npads);
 
 /* ---- asm.c: what an inline assembly statement touches ---------------------------------------------------------- */
 
