@@ -333,12 +333,14 @@ static uint64_t next_random(struct weft_thread *t) {
 
 /* ---- hand-over ------------------------------------------------------------------------------------------------- */
 
-/* t has lost the line of a weak lock, or it is another's: t is locked, or itself. */
+/* t has lost the line of a weak lock, or it is another's: t is locked, or itself. The words of a thread that has none of its sides are left alone: it
+ * may have ended, and its slot may be about to have another one. */
 static void lose_sides(struct weft_thread *t, uint32_t line) {
     if (likely(line < WEAK_LINE(0))) return;
     uint64_t sides = 0xffull << (line - WEAK_LINE(0)) / PAGE_LINES * WEFT_WEAK_SIDES;
+    if (!(t->sides & sides)) return;
     t->sides &= ~sides;
-    if (t->tls) t->tls->weak |= sides;
+    t->tls->weak |= sides;
 }
 
 /* From u to t, both locked; the line, and with it what u has of the page while nobody quarrels over it. */
@@ -1126,6 +1128,13 @@ void weft__rec_out(struct weft_thread *t) {
     __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
 }
 
+/* For good: others take what it owned. It has no sides from here on (lose_sides). */
+void weft__rec_end(struct weft_thread *t) {
+    t->sides = 0;
+    t->tls->weak = ~0ull;
+    weft__rec_out(t);
+}
+
 /* t is IN from here on, unless the world stands still. */
 static void come_in(struct weft_thread *t) {
     for (;;) {
@@ -1209,14 +1218,16 @@ void weft__rec_go(struct weft_thread *t) {
 void weft__rec_forked(struct weft_thread *t) {
     weft__raw(SYS_madvise, WEFT_TABLE_ADDR, WEFT_TABLE_SIZE, 4 /* MADV_DONTNEED */);
     weft__zero(weak_side, sizeof weak_side);
-    t->sides = 0;
     t->tls->weak = ~0ull;
     weft__zero(stripes, sizeof stripes);
     weft__zero(objects, sizeof objects);
     weft__zero(&maps, sizeof maps);
     weft__raw(SYS_madvise, shared, sizeof shared, 4 /* MADV_DONTNEED */);
-    for (uint32_t s = 1; s < weft__slots; s++)
-        if (weft__threads[s] && weft__threads[s]->reads) weft__zero(weft__threads[s]->reads, WEFT_READS * sizeof *t->reads);
+    for (uint32_t s = 1; s < weft__slots; s++) {
+        if (!weft__threads[s]) continue;
+        weft__threads[s]->sides = 0;
+        if (weft__threads[s]->reads) weft__zero(weft__threads[s]->reads, WEFT_READS * sizeof *t->reads);
+    }
     weft__zero(heat, sizeof heat);
     weft__zero(page_heat, sizeof page_heat);
     weft__zero(page_when, sizeof page_when);

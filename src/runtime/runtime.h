@@ -294,6 +294,7 @@ int weft__rec_loop_has(struct weft_thread *t); /* in the copy of a loop: all tha
 void weft__rec_loop(struct weft_thread *t, uint64_t site); /* takes it again */
 int weft__rec_again(struct weft_thread *t, uint64_t site); /* that, and what tls.region says, if some of it was lost: then 1 */
 void weft__rec_weak(struct weft_thread *t, uint64_t site);
+void weft__rec_end(struct weft_thread *t);
 void weft__rec_maps_begin(void);
 void weft__rec_maps_end(struct weft_thread *t, int done);
 int weft__rec_maps_may(const struct weft_thread *t, uint64_t p, uint64_t n);

@@ -247,7 +247,6 @@ WEFT_HIDDEN void weft__thread_begin(struct weft_thread *t) {
     s->me = weft__mode == WEFT_RECORD ? weft__steering ? WEFT_POISON : (uint16_t)t->slot : 0;
     s->weak = weft__mode == WEFT_RECORD ? ~0ull : 0;
     s->region = 0;
-    t->sides = 0;
     s->limit = 0;
     s->outside = 0;
     weft__signal_begin(t);
@@ -309,7 +308,7 @@ int weft__thread_exit(struct weft_thread *t) {
         weft__log_item(t, WEFT_ITEM_EXIT, 0, NULL, 0, NULL, 0);
         t->ending = 1;
         if (unlikely(weft__steering) && !weft__given) weft__steer_release(t);
-        weft__rec_out(t); /* for good: others take what it owned */
+        weft__rec_end(t);
     } else if (!weft__gate_input(t, WEFT_ITEM_EXIT, 0))
         weft__diverged("thread %u ends at tick %lu, which the recording does not have", t->slot, t->tls->clock);
     SYNCS(t, t, 0);
