@@ -59,6 +59,7 @@ static struct weft_thread *thread_new(uint32_t slot) {
     t->tls->me = (uint16_t)slot;
     t->tls->clock = 1;
     t->tls->limit = WEFT_NEVER;
+    t->tls->weak = ~0ull;
     weft__threads[slot] = t;
     return t;
 }
@@ -74,6 +75,7 @@ static int world(void **state) {
     memset(stripes, 0, sizeof stripes);
     memset(objects, 0, sizeof objects);
     memset(shared, 0, sizeof shared);
+    memset(weak_side, 0, sizeof weak_side);
     memset(heat, 0, sizeof heat);
     memset(page_heat, 0, sizeof page_heat);
     memset(page_reads, 0, sizeof page_reads);
