@@ -10,7 +10,7 @@
  * baton goes on to the next thread meanwhile, and who comes back waits for it.
  *
  *   random   at an event, with a probability that the run's seed chooses (one for accesses, one for operations on locks and the like:
- *            many bugs are between two critical sections), any thread that is ready goes on; in every other run any of a few, and others only when those have ended or wait: among a hundred threads the two or three that a bug needs would
+ *            many bugs are between two critical sections), any thread that is ready goes on; in every other run any of a few, and others only when those have ended, wait, or have run for long: among a hundred threads the two or three that a bug needs would
  *            hardly ever meet
  *   pct      Burckhardt et al., A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs: threads have random
  *            priorities, the highest one that is ready runs, and at d - 1 random events (of as many as an earlier run had) the
@@ -65,6 +65,7 @@ void weft__steer_open(void) {
     steer.odds[1] = 2 + (uint32_t)(next_random() % 9);
     steer.odds[0] = next_random() % 2 ? steer.odds[1] : 1 + (uint32_t)(next_random() % 2);
     steer.few = next_random() % 2 ? 0 : 2 + (uint32_t)(next_random() % (FEW - 1));
+    if (c->chaos == WEFT_CHAOS_PCT) steer.few = 0;
     steer.lowest = FLOOR;
     steer.depth = c->chaos_depth < WEFT_CHAOS_DEPTH ? (uint32_t)c->chaos_depth : WEFT_CHAOS_DEPTH;
     for (uint32_t i = 0; i < steer.depth; i++) {
@@ -127,7 +128,7 @@ void weft__baton_pass(struct weft_thread *o) {
 
 void weft__baton_wait(struct weft_thread *t) {
     while (!__atomic_load_n(&t->has_baton, __ATOMIC_ACQUIRE)) weft__raw(SYS_futex, &t->has_baton, FUTEX_WAIT_PRIVATE, 0, 0);
-    t->in_a_row = 0;
+    if (!steer.few) t->in_a_row = 0; /* a few that hand it to one another keep it from all others, as one does */
 }
 
 struct weft_thread *weft__baton_none(struct weft_thread *(*choose)(void)) {
