@@ -278,6 +278,7 @@ WEFT_HIDDEN int weft__barrier_steered(struct weft_thread *t, pthread_barrier_t *
         if (weft__given) weft__given_round(b);
         __atomic_fetch_add((uint64_t *)b, (1ul << 32) - ((uint32_t)was + 1), __ATOMIC_ACQ_REL);
         weft__steer_wake(b, INT_MAX);
+        weft__steer_release(b); /* who destroys it */
         weft__tick(t);
         return PTHREAD_BARRIER_SERIAL_THREAD;
     }

@@ -280,6 +280,7 @@ void weft__given_removed(struct weft_thread *t) {
         if (!weft__turns_waits_at(word)) continue;
         __atomic_fetch_add((uint64_t *)(void *)word, (1ul << 32) - is[0], __ATOMIC_ACQ_REL);
         weft__turns_wake(word, 1 << 30);
+        weft__turns_release(word); /* who destroys it */
     }
 }
 

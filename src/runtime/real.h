@@ -52,6 +52,7 @@
     X(int, pthread_rwlock_timedwrlock, (pthread_rwlock_t *, const struct timespec *))                                  \
     X(int, pthread_rwlock_clockwrlock, (pthread_rwlock_t *, clockid_t, const struct timespec *))                       \
     X(int, pthread_rwlock_unlock, (pthread_rwlock_t *))                                                                \
+    X(int, pthread_barrier_destroy, (pthread_barrier_t *))                                                             \
     X(int, pthread_barrier_wait, (pthread_barrier_t *))                                                                \
     X(int, pthread_spin_lock, (pthread_spinlock_t *))                                                                  \
     X(int, pthread_spin_trylock, (pthread_spinlock_t *))                                                               \

@@ -458,6 +458,27 @@ WEFT_HIDDEN int weft__barrier_wait(pthread_barrier_t *o) {
 }
 WEFT_WRAP(pthread_barrier_wait, weft__barrier_wait);
 
+/* Destroying waits for those who are still there: outside; or, in a run that is steered, as for all that blocks. */
+WEFT_HIDDEN int weft__barrier_destroy(pthread_barrier_t *o) {
+    WAITS(WEFT_WAIT_BARRIER, o, NULL);
+    ENTER(weft__real.pthread_barrier_destroy(o));
+    REAL(o);
+    int r = 0;
+    if (RECORD) {
+        while (unlikely(weft__steering) && steers(common) && __atomic_load_n((const uint32_t *)(const void *)real, __ATOMIC_ACQUIRE))
+            if (weft__steer_block(t, WEFT_WAIT_BARRIER, real, CLOCK_MONOTONIC, NULL)) weft__interrupt(t);
+        t->blocked_on = o;
+        weft__outside(t);
+        r = weft__real.pthread_barrier_destroy(real);
+        weft__inside(t);
+        t->blocked_on = NULL;
+    } else
+        while (weft__interrupt(t)) {}
+    weft__order(t, o);
+    LEAVE(r);
+}
+WEFT_WRAP(pthread_barrier_destroy, weft__barrier_destroy);
+
 /* ---- spinlocks */
 
 WEFT_HIDDEN int weft__spin_lock(pthread_spinlock_t *lock) {
