@@ -7,7 +7,9 @@
  *             makes the switches fewer
  *   time      turns in which a thread goes round and round are made shorter
  *   pairs     an order that is made anew, of two threads: one up to where a turn of it ended, or until it has come to that place so many
- *             times, then the other. It may need fewer threads than any that comes of leaving out */
+ *             times, then the other. It may need fewer threads than any that comes of leaving out
+ *   places    such an order with one, two or three stops, wherever in the program an access of one thread met one of another in the first
+ *             recording: the order that fails with the fewest stops may have none of those that this one has */
 #include "simplify/simplify.h"
 
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 #define WITH 8u        /* of so many threads with one */
 #define PAIRS 48u      /* that are tried, in all ways */
 #define PLACES 8u      /* where a thread is stopped later */
+#define STOPS 3u       /* in orders by places */
 
 enum change { LEAVE_OUT, GO_ON_NOW, GO_ON_UNTIL_IT_WAITS };
 struct turns {
@@ -443,6 +446,167 @@ int weft__by_pairs(struct weft_search *s, bool *gone, struct weft_err *err) {
         *gone |= found != NULL;
         weft__adopt(s, found);
         free(x.list);
+    }
+    return r;
+}
+
+/* ---- places ---- */
+
+struct met {
+    uint64_t site, times;
+};
+
+static int more_often(const void *a, const void *b) {
+    const struct met *x = a, *y = b;
+    if (x->times != y->times) return x->times > y->times ? -1 : 1;
+    return x->site < y->site ? -1 : x->site > y->site;
+}
+
+/* Where accesses met others, most often first; new memory. */
+static size_t meeting_places(const struct weft_state *s, uint64_t **out) {
+    struct met *list = NULL;
+    size_t n = 0, cap = 0, last = 0;
+    struct weft_cursor c;
+    struct weft_item i;
+    struct weft_err err;
+    *out = NULL;
+    if (!s->t) return 0; /* in tests */
+    weft__cursor_open(&c, s->t, 0);
+    c.skim = true;
+    while (weft__cursor_next(&c, &i, &err) > 0) {
+        uint64_t both[] = {i.site, i.other_site};
+        for (int k = 0; k < 2 && weft__item_is_edge(i.kind); k++) {
+            if (!both[k]) continue;
+            if (last >= n || list[last].site != both[k])
+                for (last = 0; last < n && list[last].site != both[k];) last++;
+            if (last == n) {
+                list = weft__grow(list, &cap, n + 1, sizeof *list);
+                list[n++] = (struct met){.site = both[k]};
+            }
+            list[last].times++;
+        }
+    }
+    weft__cursor_close(&c);
+    if (n) qsort(list, n, sizeof *list, more_often);
+    *out = weft__alloc((n + 1) * sizeof **out);
+    for (size_t k = 0; k < n; k++) (*out)[k] = list[k].site;
+    free(list);
+    return n;
+}
+
+void weft__places_find(struct weft_search *s) {
+    if (s->now->t) s->nplaces = meeting_places(s->now, &s->places);
+}
+
+struct stops { /* a goes to the first place, b to the second, a to the third; then all go until they wait */
+    const struct pair *pair;
+    size_t n;
+    uint64_t site[STOPS];
+    uint32_t times[STOPS];
+    unsigned how;
+};
+struct orders {
+    struct stops *list;
+    size_t n, cap;
+    bool alone;
+};
+
+static void make_stops(void *ctx, size_t k, struct weft_candidate *c) {
+    const struct orders *x = ctx;
+    const struct stops *o = &x->list[k];
+    struct pair p = *o->pair;
+    struct weft_turn *turns = weft__alloc((c->tree.n + STOPS + 3) * sizeof *turns), both[2] = {{.thread = p.a}, {.thread = p.b}};
+    size_t n = 0;
+    p.how = o->how;
+    until_it_waits(&both[0]);
+    until_it_waits(&both[1]);
+    makers(c->from, &p, turns, &n);
+    if (o->how & B_FIRST) turns[n++] = both[1];
+    for (size_t i = 0; i < o->n; i++)
+        turns[n++] = (struct weft_turn){.thread = both[i % 2].thread, .tick = c->tree.list[both[i % 2].thread].to_tick, .known = 2, .site = o->site[i], .nth = o->times[i]};
+    turns[n++] = both[o->n % 2];
+    turns[n++] = both[(o->n + 1) % 2];
+    for (uint32_t i = 1; i < c->tree.n && x->alone; i++)
+        if (!above(&c->tree, i, p.a) && !above(&c->tree, i, p.b)) c->tree.list[i].removed = true;
+    free(c->turns);
+    c->turns = turns;
+    c->nturns = n;
+    weft__candidate_close(c);
+}
+
+/* By how many stops: places that are taken, how often each, and pairs. */
+static const struct {
+    size_t places, times, pairs;
+} enough[STOPS + 1] = {{0, 0, 0}, {24, 2, 4}, {10, 1, 4}, {6, 1, 2}};
+
+/* Those of this recording first, then those of the first one. */
+static size_t take_places(const struct weft_search *s, size_t most, uint64_t *out) {
+    uint64_t *own;
+    size_t n = 0, of_now = meeting_places(s->now, &own);
+    for (size_t i = 0; i < of_now + s->nplaces && n < most; i++) {
+        uint64_t site = i < of_now ? own[i] : s->places[i - of_now];
+        bool had = false;
+        for (size_t k = 0; k < n && !had; k++) had = out[k] == site;
+        if (!had) out[n++] = site;
+    }
+    free(own);
+    return n;
+}
+
+static void all_stops(const struct weft_search *s, const struct pairs *pairs, size_t stops, struct orders *x) {
+    static const unsigned ways_to_begin[] = {B_FIRST | MAKERS_STOP, MAKERS_STOP, B_FIRST, 0};
+    uint64_t site[24];
+    size_t places = take_places(s, enough[stops].places, site), ways = 1;
+    for (size_t i = 0; i < stops; i++) ways *= places * enough[stops].times;
+    for (size_t w = 0; w < ways; w++)
+        for (size_t p = 0; p < pairs->n && p < enough[stops].pairs; p++)
+            for (unsigned how = 0; how < (x->alone || s->now->size.threads <= 3 ? 4 : 8); how++) {
+                struct stops o = {.pair = &pairs->list[p], .n = stops, .how = ways_to_begin[how % 4] | (how < 4 ? 0 : OTHERS)};
+                size_t left = w;
+                for (size_t i = 0; i < stops; i++, left /= places) o.site[i] = site[left % places];
+                for (size_t i = 0; i < stops; i++, left /= enough[stops].times) o.times[i] = 1 + (uint32_t)(left % enough[stops].times);
+                x->list = weft__grow(x->list, &x->cap, x->n + 1, sizeof *x->list);
+                x->list[x->n++] = o;
+            }
+}
+
+/* Those that met in this order, each way round. */
+static void pairs_that_met(const struct weft_state *s, struct pairs *x) {
+    struct pairs m = {0};
+    meetings(s, &m);
+    for (size_t i = 0; i < 2 * m.n; i++) {
+        struct pair p = m.list[i / 2];
+        bool had = false;
+        if (i % 2) p = (struct pair){.a = p.b, .b = p.a, .at = p.at, .resumed = p.resumed};
+        for (size_t k = 0; k < x->n && !had; k++) had = x->list[k].a == p.a && x->list[k].b == p.b;
+        if (!had) add_pair(x, p);
+    }
+    free(m.list);
+}
+
+int weft__by_places(struct weft_search *s, bool *gone, struct weft_err *err) {
+    int r = 0;
+    for (int alone = 1; alone >= 0 && r == 0; alone--) {
+        struct pairs pairs = {.alone = alone};
+        bool found_one = false;
+        s->technique = alone ? WEFT_BY_THREADS : WEFT_BY_SWITCHES;
+        if (alone && s->now->size.threads <= 3) continue;
+        pairs_that_met(s->now, &pairs);
+        if (alone && pairs.n) r = drop_unsound(s, &pairs, err);
+        for (size_t stops = 1; stops <= STOPS && r == 0 && !found_one && pairs.n; stops++) {
+            struct orders x = {.alone = alone};
+            struct weft_state *found = NULL;
+            size_t which;
+            /* Three preemptions are few enough: only what takes little time is tried then. */
+            if (alone ? stops == STOPS : s->now->size.preemptive <= (stops == 1 ? 1 : STOPS)) break;
+            all_stops(s, &pairs, stops, &x);
+            if (x.n) r = weft__ask(s, &(struct weft_question){.from = s->now, .n = x.n, .make = make_stops, .ctx = &x, .wanted = alone ? WEFT_LESS_THREADS : WEFT_FEWER}, &which, &found, err);
+            found_one = found != NULL;
+            *gone |= found_one;
+            weft__adopt(s, found);
+            free(x.list);
+        }
+        free(pairs.list);
     }
     return r;
 }

@@ -371,6 +371,7 @@ static int in_detail(struct weft_search *s, struct weft_err *err) {
 int weft__search(struct weft_search *s, struct weft_err *err) {
     bool gone = true, hopeless = false;
     int r = 0;
+    weft__places_find(s);
     while (r == 0 && gone) {
         gone = false;
         if (!s->round++) {
@@ -391,11 +392,14 @@ int weft__search(struct weft_search *s, struct weft_err *err) {
         if (r == 0) r = weft__by_switches(s, err);
         gone |= weft__size_fewer(&s->now->size, &was); /* with another order, other threads may be needed */
         if (r == 0 && hopeless && !gone) r = by_threads(s, SIZE_MAX, &gone, err);
+        if (r == 0 && !gone) r = weft__by_places(s, &gone, err); /* the last resort */
     }
     bool changed = r == 0;
     while (r == 0 && changed) {
         r = by_slice(s, &changed, err);
         if (r == 0 && changed) r = weft__by_switches(s, err);
     }
+    free(s->places);
+    s->places = NULL;
     return r;
 }

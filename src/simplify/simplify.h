@@ -150,6 +150,8 @@ struct weft_search {
     uint64_t round; /* from 1 */
     enum weft_technique technique;
     struct weft_effort effort[WEFT_TECHNIQUES];
+    uint64_t *places; /* where threads met in the first recording */
+    size_t nplaces;
 };
 /* Until nothing can be left out any more; s->now is always what was found so far. */
 int weft__search(struct weft_search *s, struct weft_err *err) WEFT_MUST;
@@ -165,6 +167,8 @@ int weft__by_order(struct weft_search *s, struct weft_err *err) WEFT_MUST; /* wh
 int weft__by_switches(struct weft_search *s, struct weft_err *err) WEFT_MUST;
 int weft__by_time(struct weft_search *s, struct weft_err *err) WEFT_MUST;
 int weft__by_pairs(struct weft_search *s, bool *gone, struct weft_err *err) WEFT_MUST;
+void weft__places_find(struct weft_search *s); /* of the recording that it begins with */
+int weft__by_places(struct weft_search *s, bool *gone, struct weft_err *err) WEFT_MUST;
 
 /* ---- pool.c ---- */
 enum weft_verdict { WEFT_PASSES = 1, WEFT_FAILS, WEFT_UNRESOLVED }; /* PASSES: or fails, but is not what is wanted */

@@ -291,7 +291,10 @@ static int one_by_one(struct weft_judge *j, const struct weft_question *q, struc
         weft__candidate_fini(&c);
         if (fails) {
             a->failed++;
-            *out = s;
+            if (out)
+                *out = s;
+            else
+                weft__state_free(s);
             return 0;
         }
         weft__state_free(s);
@@ -360,6 +363,7 @@ static int by_rule(struct weft_judge *j, const struct weft_question *q, struct w
         struct weft_state *s = NULL;
         weft__candidate_init(&c, q->from);
         q->make(q->ctx, *which, &c);
+        c.wanted = q->wanted;
         if (rule(&c)) {
             s = weft__alloc(sizeof *s);
             *s = (struct weft_state){.id = q->from->id + 1, .tree = c.tree, .turns = c.turns, .nturns = c.nturns, .plain = c.plain};
@@ -371,7 +375,10 @@ static int by_rule(struct weft_judge *j, const struct weft_question *q, struct w
         weft__candidate_fini(&c);
         if (s && weft__size_wanted(q->wanted, &s->size, &q->from->size)) {
             a->failed++;
-            *out = s;
+            if (out)
+                *out = s;
+            else
+                weft__state_free(s);
             return 0;
         }
         weft__state_free(s);
@@ -423,13 +430,18 @@ static void time_of_many(void **state) {
     weft__state_free(s);
 }
 
-/* All of it as it was, or the one thread where it first comes to that place, and then the other until it waits. */
-static bool as_it_was_or_two(const struct weft_candidate *c) {
+static bool as_it_was(const struct weft_candidate *c) {
     bool removed = false;
     for (uint32_t i = 1; i < 4; i++) removed |= c->tree.list[i].removed;
     struct weft_state *was = four(false);
     bool same = c->nturns == was->nturns && memcmp(c->turns, was->turns, c->nturns * sizeof *c->turns) == 0 && !removed;
     weft__state_free(was);
+    return same;
+}
+
+/* All of it as it was, or the one thread where it first comes to that place, and then the other until it waits. */
+static bool as_it_was_or_two(const struct weft_candidate *c) {
+    bool same = as_it_was(c);
     for (size_t i = 0; i + 1 < c->nturns; i++)
         same |= c->turns[i].thread == 1 && c->turns[i].known == 2 && c->turns[i].where == 0x50 && c->turns[i + 1].thread == 2 && c->turns[i + 1].tick == UINT64_MAX;
     return same && !c->tree.list[1].removed && !c->tree.list[2].removed;
@@ -440,6 +452,30 @@ static void order_made_anew(void **state) {
     assert_int_equal(s->size.threads, 3);
     assert_true(s->tree.list[3].removed);
     weft__state_free(s);
+}
+
+/* All of it as it was, or two threads that are stopped where neither of them was, but others met. */
+static bool as_it_was_or_elsewhere(const struct weft_candidate *c) {
+    if (c->wanted == WEFT_SOUND) return true;
+    for (size_t i = 0; i + 1 < c->nturns; i++)
+        if (c->turns[i].thread == 1 && c->turns[i].known == 2 && c->turns[i].site == 0x77 && c->turns[i].nth == 1 && c->turns[i + 1].thread == 2 && c->turns[i + 1].site == 0x78) return true;
+    return as_it_was(c);
+}
+static void stopped_elsewhere(void **state) {
+    (void)state;
+    static const uint64_t places[] = {0x75, 0x78, 0x76, 0x77};
+    struct weft_judge judge = {by_rule};
+    struct weft_err err;
+    struct weft_state *now = four(false);
+    rule = as_it_was_or_elsewhere;
+    count(now);
+    now->size.iterations = iterations_of(now->turns, now->nturns);
+    struct weft_search s = {.judge = &judge, .now = now, .repeats = all_loops, .clock = weft__now_us, .places = weft__alloc(sizeof places), .nplaces = 4};
+    memcpy(s.places, places, sizeof places);
+    assert_int_equal(weft__search(&s, &err), 0);
+    assert_int_equal(s.now->size.threads, 3);
+    assert_true(s.now->tree.list[3].removed);
+    weft__state_free(s.now);
 }
 
 static void nothing_can_go(void **state) {
@@ -557,7 +593,7 @@ static void turns(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(turns),           cmocka_unit_test(finds_the_least),     cmocka_unit_test(keeps_ancestors),
                                        cmocka_unit_test(side_by_side),    cmocka_unit_test(time_goes_by),        cmocka_unit_test(time_of_many),
-                                       cmocka_unit_test(order_made_anew),
+                                       cmocka_unit_test(order_made_anew), cmocka_unit_test(stopped_elsewhere),
                                        cmocka_unit_test(nothing_can_go),  cmocka_unit_test(lockstep),            cmocka_unit_test(same_with_more_jobs),
                                        cmocka_unit_test(without_what_is_irrelevant),
                                        cmocka_unit_test(same_after_a_stop), cmocka_unit_test(another_search),    cmocka_unit_test(errors)};
