@@ -40,6 +40,7 @@ static void groups_fini(struct groups *g) {
 }
 
 #define FIRST 8u
+#define NOTHING_YET "that had done nothing yet"
 struct sites {
     uint64_t list[FIRST];
     size_t n;
@@ -81,34 +82,60 @@ static bool whose(struct weft_symbols *y, const struct sites *x, struct weft_sou
     return any;
 }
 
-/* The thread of the first recording that it is: the same one of its slot's. */
-static size_t same_thread(const struct weft_tree *first, const struct weft_tree *now, size_t t) {
-    size_t nth = 0;
-    for (size_t i = 0; i < t; i++) nth += now->list[i].slot == now->list[t].slot;
-    for (size_t i = 0; i < first->n; i++)
-        if (first->list[i].slot == now->list[t].slot && !nth--) return i;
-    return first->n;
-}
-
-/* Named after what they did in the first recording: little is left of it later. */
-static void count_threads(const struct weft_state *first, const struct weft_state *s, struct weft_symbols *y, struct groups *g, bool after) {
-    struct sites *sites = first_sites(first); /* and none behind the last */
-    for (size_t k = 1; k < s->tree.n; k++) {
-        size_t t = same_thread(&first->tree, &s->tree, k);
-        struct weft_source from;
-        struct weft_strbuf name = {0};
-        if (s->tree.list[k].removed) continue;
-        if (!whose(y, &sites[t], &from))
-            weft__strbuf_puts(&name, sites[t].n ? "?" : "that had done nothing yet");
+/* By thread, new memory: what it is called after. What only the library has done, which starts it, is nothing of its own yet. */
+static char **names_of(const struct weft_state *s, struct weft_symbols *y) {
+    char **name = weft__alloc((s->tree.n + 1) * sizeof *name);
+    struct sites *sites = first_sites(s);
+    for (size_t t = 0; t < s->tree.n; t++) {
+        struct weft_source from = {0};
+        struct weft_strbuf b = {0};
+        bool known = whose(y, &sites[t], &from);
+        if (known ? strncmp(from.place, "/usr/", 5) == 0 && !s->tree.list[t].ended : !sites[t].n)
+            weft__strbuf_puts(&b, NOTHING_YET);
+        else if (!known)
+            weft__strbuf_puts(&b, "?");
         else if (*from.function)
-            weft__strbuf_printf(&name, "%s, %s", from.function, from.place);
+            weft__strbuf_printf(&b, "%s, %s", from.function, from.place);
         else
-            weft__strbuf_puts(&name, from.place);
-        struct group *o = group_of(g, name.s);
-        *(after ? &o->after : &o->before) += 1;
-        weft__strbuf_fini(&name);
+            weft__strbuf_puts(&b, from.place);
+        name[t] = b.s;
     }
     free(sites);
+    return name;
+}
+
+static void names_free(char **name, size_t n) {
+    for (size_t i = 0; i < n; i++) free(name[i]);
+    free(name);
+}
+
+/* The thread of the first recording that it is: the only one of its slot. tree->n: a slot was used again, and it may be any of these. */
+static size_t same_thread(const struct weft_tree *first, const struct weft_tree *now, size_t t) {
+    size_t found = first->n, n = 0;
+    for (size_t i = 0; i < now->n; i++) n += i != t && now->list[i].slot == now->list[t].slot;
+    for (size_t i = 0; i < first->n; i++)
+        if (first->list[i].slot == now->list[t].slot) found = i, n++;
+    return n == 1 ? found : first->n;
+}
+
+/* Named after what they did in the first recording: little is left of it later. Where that is not known for sure, after what they still do, if
+ * a thread of the first recording did so too; else as the first one of their slot. */
+static void count_threads(const struct weft_state *first, const struct weft_state *s, struct weft_symbols *y, struct groups *g, bool after) {
+    char **then = names_of(first, y), **now = names_of(s, y);
+    for (size_t k = 1; k < s->tree.n; k++) {
+        if (s->tree.list[k].removed) continue;
+        size_t t = same_thread(&first->tree, &s->tree, k), same = 1;
+        const char *name = t < first->tree.n ? then[t] : now[k];
+        if (t == first->tree.n) {
+            while (same < first->tree.n && strcmp(then[same], name) != 0) same++;
+            for (size_t i = first->tree.n; i-- > 1 && same == first->tree.n;)
+                if (first->tree.list[i].slot == s->tree.list[k].slot) name = then[i];
+        }
+        struct group *o = group_of(g, name);
+        *(after ? &o->after : &o->before) += 1;
+    }
+    names_free(then, first->tree.n);
+    names_free(now, s->tree.n);
 }
 
 static void count_iterations(const struct weft_state *s, struct weft_symbols *y, struct groups *g, bool after) {
