@@ -157,6 +157,10 @@ static void judge(struct loop *l, struct job *j, struct report *p) {
             refuse(r, p, &err);
         }
         failed = p->by_command = s == 0;
+        if (failed && weft__store_failed_by(r->dir, l->c->fail_if, &err) < 0) {
+            refuse(r, p, &err);
+            failed = false;
+        }
     }
     if (failed) {
         p->verdict = FAILED;

@@ -57,8 +57,9 @@ int weft__store_draft(const char *dir, int owner, char **out, struct weft_err *e
 void weft__store_tidy(void); /* removes those of processes that were killed */
 /* The folder that the user means; NULL: the latest. New memory. */
 int weft__store_find(const char *name, char **out, struct weft_err *err) WEFT_MUST;
-/* A file of weft simplify's in the trace's folder; NULL: it has none. New memory. */
+/* A file of weft simplify's in the trace's folder, or the one of --fail-if (`failed`: its command); NULL: it has none. New memory. */
 char *weft__store_simplified(const char *dir, const char *name);
+int weft__store_failed_by(const char *dir, const char *command, struct weft_err *err) WEFT_MUST;
 /* Removes a trace and nothing else; one that is being recorded only if it is our own. */
 int weft__store_remove(const char *dir, bool own, struct weft_err *err) WEFT_MUST;
 const char *weft__basename(const char *path);

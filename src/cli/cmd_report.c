@@ -190,8 +190,10 @@ static int collect(struct weft_report *r, bool with_replay, struct weft_err *err
     r->status = status.s;
     r->simplified = weft__store_simplified(t->dir, "simplified");
     r->removed = weft__store_simplified(t->dir, "simplified.txt");
-    /* What was simplified failed, if only by what it wrote (--fail-if). */
-    r->failed = t->has_end && (t->end.kind != WEFT_END_EXIT || t->end.code != 0 || r->simplified);
+    /* It may have failed only by what it wrote (--fail-if); what was simplified has failed. */
+    char *command = weft__store_simplified(t->dir, "failed");
+    r->failed = t->has_end && (t->end.kind != WEFT_END_EXIT || t->end.code != 0 || r->simplified || command);
+    free(command);
     if (r->blocks.left) weft__strbuf_printf(&r->notes, "%llu threads have events that the order does not lead to\n", (unsigned long long)r->blocks.left);
     if (r->counts.lost) weft__strbuf_printf(&r->notes, "%s: what came after that is not known\n", weft__lost_text(r->counts.lost_by));
     if (weft__trace_parts(t->dir)) weft__strbuf_puts(&r->notes, "this is the first process alone; the folders in the trace are the others\n");

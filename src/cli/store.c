@@ -230,8 +230,16 @@ char *weft__store_simplified(const char *dir, const char *name) {
     return text;
 }
 
+int weft__store_failed_by(const char *dir, const char *command, struct weft_err *err) {
+    struct weft_strbuf path = {0};
+    weft__strbuf_printf(&path, "%s/failed", dir);
+    int r = weft__file_write(path.s, command, strlen(command), err);
+    weft__strbuf_fini(&path);
+    return r;
+}
+
 /* header goes last: until then the folder is a trace that can be removed again. */
-static const char *const files[] = {"relevant", "simplified", "simplified.txt", "end", "end.tmp", "streams", "streams.zst", "open", "control", "header.tmp", "header"};
+static const char *const files[] = {"failed", "relevant", "simplified", "simplified.txt", "end", "end.tmp", "streams", "streams.zst", "open", "control", "header.tmp", "header"};
 
 int weft__store_remove(const char *dir, bool own, struct weft_err *err) {
     struct stat st;
