@@ -1334,7 +1334,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case NATIVE:
         if (RECORD) weft__outside(t);
         if (weft__given && nr == SYS_sched_yield) weft__turns_yield(t);
-        r = raw(nr, a);
+        r = !RECORD && nr == SYS_sched_yield ? 0 : raw(nr, a);
         if (RECORD) weft__inside(t);
         return r;
     case ABSENT: return absent(t, nr);
