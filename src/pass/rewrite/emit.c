@@ -7,6 +7,9 @@
  *   repeat  if (tls.me == WEFT_POISON) cold: jump to __weft_repeat_cold, which says whether the iteration is left out
  *   take    __weft_take_begin(); any number of ranges and objects; __weft_take_end()
  *
+ * Of what inline assembly changes only what it does change is named, and not dirflag and fpsr, as clang does for a user's: for each name LLVM looks at
+ * all registers, and there are several such statements for each access (7 % of the time of a link). A flag as a result says that flags change.
+ *
  * The cold part is inline assembly: `lea back(%rip), %rax; jmp *__weft_miss@GOTPCREL(%rip); back:`, so nothing is pushed
  * on the program's stack and the address of `back` is the site. An empty assembly statement that clobbers memory stands
  * before each access, so that later stages of the compiler cannot move the access above its check.
@@ -81,7 +84,7 @@ static LLVMValueRef tls_asm(struct weft_rw *r, int is_tick, LLVMValueRef v, unsi
         snprintf(text, sizeof text, "%s $%d, %s", insn, is_tick ? 2 : 3, reg);
     else
         snprintf(text, sizeof text, "%s %%fs:__weft_tls@tpoff+%u, %s", insn, word, reg);
-    snprintf(constraints, sizeof constraints, "%s%s,~{dirflag},~{fpsr},~{flags}", is_tick ? "={@ccae},{ax}" : "={ax},={@ccne},0",
+    snprintf(constraints, sizeof constraints, "%s%s", is_tick ? "={@ccae},{ax}" : "={ax},={@ccne},0",
              n == 2 ? ",*m" : "");
     LLVMTypeRef ft = LLVMFunctionType(out, in, n, 0);
     LLVMValueRef c = LLVMBuildCall2(
@@ -185,9 +188,9 @@ void weft__rw_repeat(struct weft_rw *r, LLVMValueRef call) {
     static const char go[] = "movq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq $$0, %fs:112(%rax)\n\tmovl $1, %fs:120(%rax)\n\t"
                              "leaq 777f(%rip), %rax\n\tjmpq *__weft_repeat_cold@GOTPCREL(%rip)\n777:\n\t"
                              "movq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovl %fs:112(%rax), %eax";
-    static const char go_c[] = "={ax},i,~{memory},~{dirflag},~{fpsr},~{flags}";
+    static const char go_c[] = "={ax},i,~{memory},~{flags}";
     char text[96];
-    const char *constraints = r->o->shared_library ? "={ax},={@cce},*m,~{dirflag},~{fpsr},~{flags}" : "={ax},={@cce},~{dirflag},~{fpsr},~{flags}";
+    const char *constraints = r->o->shared_library ? "={ax},={@cce},*m,~{flags}" : "={ax},={@cce},~{flags}";
     LLVMTypeRef two[2] = {r->i32, r->i32}, ft = LLVMFunctionType(LLVMStructTypeInContext(r->c, two, 2, 0), &r->ptr, r->o->shared_library ? 1 : 0, 0);
     LLVMValueRef word = weft__rw_tls_word(r, WEFT_TLS_ME), flags = LLVMGetOperand(call, 0);
     LLVMBasicBlockRef skip, body;
@@ -328,9 +331,9 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
     r->cold_t = LLVMFunctionType(r->vd, NULL, 0, 0);
     LLVMTypeRef p2[2] = {r->ptr, r->i64};
     r->cold2_t = LLVMFunctionType(r->vd, p2, 2, 0);
-    const char *c0 = "~{rax},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
-    const char *c2 = "{rdi},{rsi},~{rax},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
-    const char *rax_only = "~{rax},~{memory},~{dirflag},~{fpsr},~{flags}";
+    const char *c0 = "~{rax},~{r11},~{memory},~{flags}";
+    const char *c2 = "{rdi},{rsi},~{rax},~{r11},~{memory},~{flags}";
+    const char *rax_only = "~{rax},~{memory},~{flags}";
     const char *clock_again = "\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %fs:(%rax), %rax";
     char look[320]; /* behind a tick: are the weak locks still there? (regions.c) */
     snprintf(look, sizeof look, "\n\tmovq %%fs:__weft_tls@tpoff+%u, %%rax\n\ttestq %%rax, %%fs:__weft_tls@tpoff+%u\n\tje 778f\n\t"
@@ -349,7 +352,7 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
     static const char miss_so[] = "movq %rax, %r11\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %r11, %fs:112(%rax)\n\tmovl $2, %fs:120(%rax)\n\t"
                                   "leaq 777f(%rip), %rax\n\tjmpq *__weft_miss@GOTPCREL(%rip)\n777:\n\txorl %eax, %eax";
     const char *text = o->shared_library ? miss_so : miss;
-    const char *miss_c = o->shared_library ? "={ax},0,i,~{r11},~{memory},~{dirflag},~{fpsr},~{flags}" : "={ax},0,i,~{memory},~{dirflag},~{fpsr},~{flags}";
+    const char *miss_c = o->shared_library ? "={ax},0,i,~{r11},~{memory},~{flags}" : "={ax},0,i,~{memory},~{flags}";
     LLVMTypeRef miss_in[2] = {r->ptr, r->i32};
     r->miss = LLVMGetInlineAsm(LLVMFunctionType(r->ptr, miss_in, 2, 0), text, strlen(text), miss_c, strlen(miss_c), 1, 0, LLVMInlineAsmDialectATT, 0);
     r->verify = asm_jump(r, "__weft_verify", r->cold2_t, c2, "");

@@ -23,8 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RULE ",~{dirflag},~{fpsr},~{flags}"
-
 static LLVMValueRef call_asm(struct weft_rw *r, LLVMTypeRef ft, const char *text, const char *constraints, LLVMValueRef *a, unsigned n) {
     LLVMValueRef v = LLVMGetInlineAsm(ft, text, strlen(text), constraints, strlen(constraints), 1, 0, LLVMInlineAsmDialectATT, 0);
     return LLVMBuildCall2(r->b, ft, v, a, n, "");
@@ -79,7 +77,7 @@ static void range(void *ctx, LLVMValueRef before, unsigned k, const struct weft_
              WEFT_TABLE_ENTRIES - 1, (unsigned long)WEFT_TABLE_ADDR, me, a->write ? "orl $$0x80000000, %edx\n\t" : "");
     LLVMTypeRef ft = LLVMFunctionType(LLVMStructTypeInContext(r->c, out, 2, 0), in, n, 0);
     weft__rw_at(r, before);
-    LLVMValueRef c = call_asm(r, ft, text, n == 3 ? "={cx},={dx},0,1,*m,~{rax},~{memory}" RULE : "={cx},={dx},0,1,~{rax},~{memory}" RULE, in_asm, n);
+    LLVMValueRef c = call_asm(r, ft, text, n == 3 ? "={cx},={dx},0,1,*m,~{rax},~{memory},~{flags}" : "={cx},={dx},0,1,~{rax},~{memory},~{flags}", in_asm, n);
     if (n == 3) is_memory(r, c, 2, r->i16);
 }
 
