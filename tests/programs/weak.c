@@ -11,7 +11,8 @@
 struct large {
     uint64_t v[60];
 };
-static uint64_t a[N], b[N], mixed[N], tree[N], alone, turns;
+static uint64_t a[N], b[N], mixed[N], tree[N], turns, steps;
+static volatile uint64_t alone;
 static struct large shared_large[4];
 static pthread_barrier_t barrier;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -33,6 +34,13 @@ static NOINLINE uint64_t walk(uint32_t at, int depth) {
 static NOINLINE uint64_t visit(uint64_t h, int i) { return mix(h, mixed[i % N]); }
 static NOINLINE uint64_t change(uint64_t h, int i) { return mixed[(i * 3) % N] += h; }
 static uint64_t (*volatile const how[2])(uint64_t, int) = {visit, change};
+
+/* The same, and the caller goes on in its own. */
+static NOINLINE uint64_t maybe(uint64_t h, int i, int writes) {
+    if (writes) mixed[i % 64] = h;
+    return h + (uint64_t)i;
+}
+uint64_t (*also)(uint64_t, int, int) = maybe;
 
 /* Behind a call of libc in a region, which takes memory of another thread: */
 static char text[8][32];
@@ -85,14 +93,35 @@ static uint64_t cook(int me) {
             }
             if (i % 32 == 5) pthread_kill(pthread_self(), SIGUSR1);
         }
+        for (int i = 0; i < 2000; i++) h = mix(maybe(h, i, !me), mixed[(i * 3 + me) % 64]);
         for (int i = 0; i < 32; i++) {
             struct large copy = shared_large[(me + i) % 4];
             copy.v[i] += h;
             h = mix(h, copy.v[(i + 1) % 60]);
             shared_large[(me + i + 1) % 4] = copy;
+            h = mix(h, mixed[i * 3 % N]);
         }
-        alone = mix(alone, h);
-        h = mix(h, alone);
+        /* One writes, the others read, and all wait for the same mutex before; then what the one writes is in no region but its own. */
+        if (!me) {
+            for (int i = 0; i < 64; i++) {
+                pthread_mutex_lock(&lock);
+                steps++;
+                pthread_mutex_unlock(&lock);
+                mixed[i % 8] = h + (uint64_t)i;
+            }
+            for (int i = 0; i < 40; i++) { /* which is no region, since it yields */
+                alone = mix(alone, steps + h);
+                if (i % 8 == 0) sched_yield();
+            }
+        } else {
+            for (int i = 0; i < 64; i++) {
+                pthread_mutex_lock(&lock);
+                steps++;
+                pthread_mutex_unlock(&lock);
+                h = mix(h, mixed[i * 3 % 8]);
+            }
+            for (int i = 0; i < 2000; i++) h = mix(h, alone);
+        }
     }
     return h;
 }
