@@ -13,10 +13,10 @@
 
 extern char **environ;
 
-static volatile sig_atomic_t running; /* pid */
+static volatile sig_atomic_t running; /* pid; 0: not any more */
 static void pass_on(int sig, siginfo_t *info, void *context) {
     (void)context;
-    if (info->si_code != SI_KERNEL) kill(running, sig); /* from the terminal, the program has it already */
+    if (running && info->si_code != SI_KERNEL) kill(running, sig); /* from the terminal, the program has it already */
 }
 
 /* As the program would run without weft, but for the first variable of its environment, which its runtime removes. Signals that end it must
@@ -61,8 +61,9 @@ static int run(const char *program, char **argv, int fd, int *status, struct wef
         ssize_t got;
         while ((got = read(pipe[0], &why, sizeof why)) < 0 && errno == EINTR) {}
         if (got == sizeof why) r = weft__err(err, why, "%s: cannot be started: %s", program, strerror(why));
-        while (waitpid(pid, status, 0) < 0 && errno == EINTR) {}
-        sigprocmask(SIG_BLOCK, &block, NULL); /* nothing to pass on any more, and a file to write */
+        while (waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+        running = 0; /* before its number can be somebody else's */
+        waitpid(pid, status, 0);
     }
     close(pipe[0]);
     return r;
@@ -77,8 +78,6 @@ static int profile(const char *path, char **argv) {
     uint32_t kind, code;
     size_t entered = 0;
     int status = 0, ret = WEFT_FAILED;
-    sigset_t mask;
-    sigprocmask(SIG_BLOCK, NULL, &mask);
     if (weft__program_find(argv[0], &program, &err) < 0 || weft__program_usable(program, &err) < 0 ||
         weft__gather_open(&g, program, &err) < 0) {
         weft__fail(&err);
@@ -100,7 +99,6 @@ static int profile(const char *path, char **argv) {
     weft__warn("%s: run %s: it entered %s of %s regions, and added %s to what is now %s pair%s", path, weft__commas(n[0], p->runs),
                weft__commas(n[1], entered), weft__commas(n[2], g.regions), weft__commas(n[3], p->added[p->runs - 1]),
                weft__commas(n[4], p->pairs), p->pairs == 1 ? "" : "s");
-    sigprocmask(SIG_SETMASK, &mask, NULL);
     weft__status_of(status, &kind, &code);
     ret = weft__status_repeat(kind, code);
 out:

@@ -312,6 +312,12 @@ int main(int argc, char **argv) {
         if (is("kill")) kill(getpid(), SIGKILL);
         if (is("abort")) abort();
         _exit(3);
+    } else if (is("waits")) {
+        enter(0);
+        enter(1);
+        puts("ready");
+        fflush(stdout);
+        for (;;) pause();
     } else if (is("fork") || is("fork-call")) {
         pthread_t t = start(holds_r0);
         meet();
