@@ -19,6 +19,8 @@
  *     thread's check and its access;
  *   - who has a line in its list is known to the line's place, or the line is being closed; others change a thread's
  *     list only under its lock (I7 and I8);
+ *   - who has a side of a weak lock has its line, or is known as a reader of it, and it is the lock's side; nobody has another
+ *     one; an access that has no check, in a region, happens while its thread has the side; what an ended thread had is not written;
  *   - a tick that does not look up has nobody waiting for its answer (no lost request);
  *   - a thread that was told to stop, because another one forks, does so at its next tick; from then on until that one
  *     lets the world go on, nobody else is inside and nobody else accesses anything;
@@ -70,10 +72,16 @@
 #define SHARES(h, page_reads) ex_shares()
 #define SHARE_LINES(page_reads) (sc->page_heat < PAGE_QUARREL ? PAGE_LINES : 1)
 #define STACK 8192
+#define LINES 4  /* A, B, and those of the weak locks P and Q */
+#define SIDES 2  /* of each that are used */
+#undef WEFT_TABLE_ENTRIES
+#define WEFT_TABLE_ENTRIES 16384ul
 #define LOG_MAX 120
 #define BUFFER 20 /* a thread whose buffer is nearly full waits until it drains */
 #define CELLS 40  /* 4 bytes each: 16 per line, then objects */
 #define OBJECT_CELL 32
+#define SIDE_BIT(lock, side) (CELLS + (lock) * SIDES + (side)) /* an access without a check, on that side */
+#define ALL_SIDES (((1ull << 2 * SIDES) - 1) << CELLS)
 
 /* ---- the state --------------------------------------------------------------------------------------------------- */
 
@@ -124,7 +132,11 @@ static struct {
     struct cell cells[CELLS];
     struct open open[THREADS + 1];
     struct weft_reads reads[THREADS + 1][WEFT_READS];
-    uint8_t stripe_holder[2][8], object_holder, lock_holder[THREADS + 1], place_holder[SHARED_SETS];
+    /* Accesses without a check: by lock, thread, side (SIDES: a fork, which conflicts with all), and whether it writes; ACC + 1. */
+    uint8_t side_acc[2][THREADS + 1][SIDES + 1][2];
+    uint64_t was[THREADS + 1][2]; /* what tls.region was before the thread entered regions */
+    uint8_t inner[THREADS + 1];   /* how many */
+    uint8_t stripe_holder[LINES][8], object_holder, lock_holder[THREADS + 1], place_holder[SHARED_SETS];
     int mutex, forks_lock, born;
     uint8_t mapping; /* the thread that maps memory */
     /* While a thread stops the world: who; whether all others stand; who was looked at last, and how it was; who was told.
@@ -148,8 +160,10 @@ int weft__proves;   /* nothing is verified */
 void weft__shm_forked(void) {}
 int weft__mode = WEFT_RECORD;
 __thread struct weft_tls __weft_tls;
-static uint16_t ex_table[16384];
-static uint32_t line_of[2]; /* index of lines A and B */
+static uint16_t ex_table[WEFT_TABLE_ENTRIES + 64 * WEFT_WEAK_LOCKS];
+static uint32_t line_of[LINES]; /* their indices */
+static uint32_t lock_of[2];     /* P and Q: which weak locks they are */
+#define NAME(l) "ABPQ"[l]
 
 /* ---- options and scenario ---- */
 static int tso, detailed, bound = -1, verbose, cur; /* cur: the thread that runs; 0: the explorer */
@@ -157,7 +171,8 @@ static int forkers, creates;                        /* so many in the scenario *
 static const struct scenario *sc;
 struct scenario {
     const char *name;
-    const char *init; /* owners of A and B: 0, 1, 2, 3, S: split, H: shared by 1 and 2, R: by 1 and 3, G: by all */
+    const char *init; /* owners of A and B: 0, 1, 2, 3, S: split, H: shared by 1 and 2, R: by 1 and 3, G: by all; if there
+                         is more, of P and Q: 0, or who has side a: 1, 2, 3, or H: 1 and 2 */
     char where;       /* s: same page; p: neighbours in two pages; h: two pages
                          with one place for readers; c: and with the same stripes */
     int page_heat;    /* 3: lines go one by one; less: whole pages as often as that is below 3 */
@@ -196,14 +211,17 @@ static void to_explorer(void) {
 }
 
 static const void *stop_word(void); /* below: needs owner.c */
+static uint8_t *weak_word(int lock);
 static int place_at(const void *p);
 
 static const char *name_of(const void *p) {
     static char s[4][64];
     static int k;
     char *b = s[k++ & 3];
+    for (int i = 0; i < LINES; i++)
+        if (p == &ex_table[line_of[i]]) return snprintf(b, 64, "table[%c]", NAME(i)), b;
     for (int i = 0; i < 2; i++)
-        if (p == &ex_table[line_of[i]]) return snprintf(b, 64, "table[%c]", 'A' + i), b;
+        if (p == weak_word(i)) return snprintf(b, 64, "side of %c", NAME(2 + i)), b;
     for (int t = 1; t <= THREADS; t++) {
         struct weft_thread *x = &W.threads[t];
 #define F(f, text)                                                                                                     \
@@ -253,7 +271,9 @@ static uint64_t view(int t, const void *p, unsigned n) {
 }
 
 static int which_line(uint32_t line) {
-    return line == line_of[0] ? 0 : line == line_of[1] ? 1 : -1;
+    for (int l = 0; l < LINES; l++)
+        if (line == line_of[l]) return l;
+    return -1;
 }
 static int slot_is_thread(uint64_t v) {
     return v >= 1 && v <= THREADS;
@@ -270,7 +290,7 @@ static void object_event(void);
 
 /* A store of thread t reaches memory. */
 static void memory_write(int t, void *p, unsigned n, uint64_t v) {
-    if ((char *)p >= (char *)ex_table && (char *)p < (char *)(ex_table + 16384)) {
+    if ((char *)p >= (char *)ex_table && (char *)p < ((char *)ex_table + sizeof ex_table)) {
         int l = which_line((uint32_t)((uint16_t *)p - ex_table));
         if (l >= 0) {
             uint16_t old = ex_table[line_of[l]];
@@ -278,26 +298,26 @@ static void memory_write(int t, void *p, unsigned n, uint64_t v) {
             for (int w = 0; w < 8; w++)
                 all &= W.stripe_holder[l][w] == t;
             if (slot_is_thread(old) && W.lock_holder[old] != t)
-                fail("I1: thread %d changes table[%c] from %u to %u without the lock of %u", t, 'A' + l, old,
+                fail("I1: thread %d changes table[%c] from %u to %u without the lock of %u", t, NAME(l), old,
                      (unsigned)v, old);
             if (old == WEFT_NOBODY && v != (uint64_t)t)
-                fail("I3: table[%c] leaves NOBODY to %u by thread %d", 'A' + l, (unsigned)v, t);
+                fail("I3: table[%c] leaves NOBODY to %u by thread %d", NAME(l), (unsigned)v, t);
             if (old == WEFT_SPLIT && (!all || v != (uint64_t)t))
-                fail("I4: thread %d joins line %c without its stripes", t, 'A' + l);
+                fail("I4: thread %d joins line %c without its stripes", t, NAME(l));
             if (v == WEFT_SPLIT && (!all || old != t))
-                fail("I4: thread %d splits line %c of %u without its stripes", t, 'A' + l, old);
+                fail("I4: thread %d splits line %c of %u without its stripes", t, NAME(l), old);
             if (slot_is_thread(old) && old != t && W.threads[old].state == WEFT_IN)
-                fail("I2: thread %d takes line %c from %u, which is inside", t, 'A' + l, old);
+                fail("I2: thread %d takes line %c from %u, which is inside", t, NAME(l), old);
             if (slot_is_thread(old) && W.threads[old].closing == line_of[l] + 1)
-                fail("I7: thread %d changes table[%c] while thread %u is closing it", t, 'A' + l, old);
+                fail("I7: thread %d changes table[%c] while thread %u is closing it", t, NAME(l), old);
             if ((old == WEFT_SHARED || v == WEFT_SHARED) && W.place_holder[place_of(l)] != t)
-                fail("I7: thread %d changes table[%c] from %x to %x without the lock of its place", t, 'A' + l, old,
+                fail("I7: thread %d changes table[%c] from %x to %x without the lock of its place", t, NAME(l), old,
                      (unsigned)v);
             if (old == WEFT_SHARED &&
                 (v != (uint64_t)t || W.lock_holder[t] != t || W.threads[t].closing != line_of[l] + 1))
-                fail("I7: thread %d makes table[%c] %x instead of closing it", t, 'A' + l, (unsigned)v);
+                fail("I7: thread %d makes table[%c] %x instead of closing it", t, NAME(l), (unsigned)v);
             if (v == WEFT_SHARED && !slot_is_thread(old))
-                fail("I7: thread %d shares line %c of %x", t, 'A' + l, old);
+                fail("I7: thread %d shares line %c of %x", t, NAME(l), old);
         }
     }
     int line, word;
@@ -319,6 +339,27 @@ static int log_pos(int t, int kind, uint64_t tick, uint64_t site) {
     if (W.nhist[t] == LOG_MAX) fail("history full");
     W.hist[t][W.nhist[t]] = (struct hist){.kind = (uint8_t)kind, .tick = (uint8_t)tick, .site = (uint8_t)site};
     return W.nhist[t]++;
+}
+
+static uint64_t bit_of(int lock, int side) {
+    return 1ull << (lock_of[lock] * WEFT_WEAK_SIDES + (uint32_t)side);
+}
+
+/* The same of what is in mask that has no check. */
+static void side_effect(int t, int acc, uint64_t mask, int write) {
+    for (int k = 0; k < 2; k++)
+        for (int s = 0; s < SIDES; s++) {
+            if (!(mask >> SIDE_BIT(k, s) & 1)) continue;
+            for (int u = 1; u <= THREADS && !W.still; u++)
+                if (u != t && W.threads[u].sides & bit_of(k, !s))
+                    fail("thread %d %s on side %c of %c while thread %d has the other one", t, write ? "writes" : "reads", 'a' + s,
+                         NAME(2 + k), u);
+            for (int u = 1; u <= THREADS; u++)
+                for (int o = 0; o <= SIDES; o++)
+                    for (int w = !write; w < 2; w++)
+                        if (u != t && o != s && W.side_acc[k][u][o][w]) log_req(t, acc, u, W.side_acc[k][u][o][w] - 1);
+            W.side_acc[k][t][W.still ? SIDES : s][write] = (uint8_t)(acc + 1);
+        }
 }
 
 /* The access `acc` of thread t happens. */
@@ -355,6 +396,7 @@ static void effect(int t, int acc, uint64_t mask, int write) {
         } else
             x->ri[t] = (uint8_t)(acc + 1);
     }
+    side_effect(t, acc, mask, write);
     if (verbose) printf("%*s%d: *** %s %016llx\n", t * 4, "", t, write ? "writes" : "reads", (unsigned long long)mask);
 }
 
@@ -375,7 +417,7 @@ static void buffer(struct buffered b) {
 
 /* Whether others may look at p without a lock, now. */
 static int is_seen(const void *p, int store, uint64_t v) {
-    if ((const char *)p >= (const char *)ex_table && (const char *)p < (const char *)(ex_table + 16384))
+    if ((const char *)p >= (const char *)ex_table && (const char *)p < (const char *)ex_table + sizeof ex_table)
         return which_line((uint32_t)((const uint16_t *)p - ex_table)) >= 0;
     struct weft_thread *me = &W.threads[cur];
     if (p == &me->sig_pending || p == &weft__slots) return 0;
@@ -570,6 +612,9 @@ static int stripe_at(const void *p, int *line, int *word) {
         }
     return 0;
 }
+static uint8_t *weak_word(int lock) {
+    return &weak_side[lock_of[lock]];
+}
 static int place_at(const void *p) {
     for (int i = 0; i < SHARED_SETS; i++)
         if (p == &shared[i].lock) return i;
@@ -595,21 +640,48 @@ static int closer(int l) {
         if (W.threads[t].closing == line_of[l] + 1) return t;
     return 0;
 }
+/* Whether l is SHARED, and its place knows u as a reader. */
+static int is_reader(int u, int l) {
+    struct shared *d = &shared[place_of(l)].way[0];
+    int known = d->readers == ANYBODY;
+    for (int i = 0; i < d->readers && i < READERS; i++)
+        known |= d->reader[i] == u;
+    return ex_table[line_of[l]] == WEFT_SHARED && d->page == line_of[l] / PAGE_LINES + 1 && d->lines & line_bit(line_of[l]) && known;
+}
+/* Who has a side of a weak lock may have it. */
+#define GONE 0xdeadull /* a word of a thread that has ended */
+static void check_sides(void) {
+    for (int k = 0; k < 2; k++) {
+        uint64_t any = 0, mask = ((1ull << WEFT_WEAK_SIDES) - 1) << lock_of[k] * WEFT_WEAK_SIDES;
+        for (int u = 1; u <= THREADS && !failure[0]; u++) {
+            uint64_t has = W.threads[u].sides & mask;
+            any |= has;
+            if (W.co[u].kind == K_END) {
+                if (W.tls[u].weak != GONE && sc->prog[u - 1][0] != '-')
+                    snprintf(failure, sizeof failure, "a word of thread %d is written, which has ended", u);
+                continue;
+            }
+            if ((W.tls[u].weak & mask) != (mask & ~has))
+                snprintf(failure, sizeof failure, "thread %d does not know which sides of %c it has", u, NAME(2 + k));
+            if (!has || tso) continue;
+            if (ex_table[line_of[2 + k]] != u && !is_reader(u, 2 + k) && !closer(2 + k))
+                snprintf(failure, sizeof failure, "thread %d has a side of %c, but not its line", u, NAME(2 + k));
+            else if (1ull << (*weak_word(k) - 1) != has)
+                snprintf(failure, sizeof failure, "thread %d has another side of %c than the lock is on", u, NAME(2 + k));
+        }
+        if (any & (any - 1) && !failure[0]) snprintf(failure, sizeof failure, "two sides of %c at once", NAME(2 + k));
+    }
+}
 /* After a step of thread t, before which the lists were so. */
 static void check_lists(int t, struct weft_reads was[][WEFT_READS]) {
     for (int u = 1; u <= THREADS && !failure[0]; u++) {
         /* In SC a lock may be given back in the same step. */
         if (u != t && (tso || detailed) && W.lock_holder[u] != t && memcmp(was[u], W.reads[u], sizeof was[u]))
             snprintf(failure, sizeof failure, "I8: thread %d changes the list of thread %d without its lock", t, u);
-        for (int l = 0; l < 2 && !tso; l++) {
+        for (int l = 0; l < LINES && !tso; l++) {
             if (!in_list(u, l) || closer(l)) continue;
-            struct shared *d = &shared[place_of(l)].way[0];
-            int known = d->readers == ANYBODY;
-            for (int i = 0; i < d->readers && i < READERS; i++)
-                known |= d->reader[i] == u;
-            if (ex_table[line_of[l]] != WEFT_SHARED || d->page != line_of[l] / PAGE_LINES + 1 ||
-                !(d->lines & line_bit(line_of[l])) || !known)
-                snprintf(failure, sizeof failure, "I8: thread %d has line %c in its list unknown to all", u, 'A' + l);
+            if (!is_reader(u, l))
+                snprintf(failure, sizeof failure, "I8: thread %d has line %c in its list unknown to all", u, NAME(l));
         }
     }
 }
@@ -726,7 +798,7 @@ static void fork_op(struct weft_thread *t) {
     W.still = (uint8_t)s;
     point(K_ACCESS, NULL, 0, 0, 0, "fork");
     int acc = log_pos(s, H_ACC, t->tls->clock, 0);
-    effect(s, acc, (2ull << OBJECT_CELL) - 1, 1);
+    effect(s, acc, ((2ull << OBJECT_CELL) - 1) | ALL_SIDES, 1);
     if (forkers > 1) point(K_MUTEX, &W.forks_lock, 4, 0, 0, "unlock");
     W.forks_lock = 0;
     weft__rec_go(t);
@@ -752,10 +824,35 @@ static void begin_op(struct weft_thread *t) {
     weft__rec_after_fork(t);
 }
 
+/* As the pass compiles it (src/pass/rewrite/regions.c). */
+static void look(struct weft_thread *t, uint64_t site) {
+    log_pos((int)t->slot, H_POS, t->tls->clock, site);
+    if (t->tls->region & t->tls->weak) weft__rec_weak(t, site);
+}
+static void side_access(struct weft_thread *t, int lock, int write) {
+    int s = (int)t->slot, i = W.nhist[s] - 1, side = 0;
+    while (W.hist[s][i].kind != H_POS)
+        i--;
+    while (side < SIDES && !(t->tls->region & bit_of(lock, side)))
+        side++;
+    if (side == SIDES) fail("bad program: no region of %c", NAME(2 + lock));
+    point(K_ACCESS, NULL, 0, 0, 0, write ? "write" : "read");
+    if (!(t->sides & bit_of(lock, side)))
+        fail("thread %d is on side %c of %c, which it does not have", s, 'a' + side, NAME(2 + lock));
+    int acc = log_pos(s, H_ACC, W.hist[s][i].tick, W.hist[s][i].site);
+    if (tso && write)
+        buffer((struct buffered){.acc = (uint8_t)acc, .mask = 1ull << SIDE_BIT(lock, side)});
+    else
+        effect(s, acc, 1ull << SIDE_BIT(lock, side), write);
+}
+
 /* r|w LINE WORD: 8 bytes; line in lower case: the upper 4 bytes only    x|y: write, read 8 bytes across A and B
  * t tick   o out and in   j,J take A, B and write word 0   k take both and write both    n an ordered operation
  * i take A and read word 0     K take A to write it and B to read it     g take both and read both
  * z waits in a loop for another thread to change A, and sleeps, if A is still its own or shared
+ * e{LOCK SIDE} enter a region; LOCK is P or Q, SIDE a or b     E leave it     v|V LOCK read, write in it what has no check
+ * G take both, with the region's weak locks, and write both
+ * In a region all but accesses and G are calls, and looked behind.
  * l,u lock and unlock     f fork     B first of all: the thread begins    c thread 3 is created, which begins with B
  * - alone: there is no such thread
  * b (wrong) take A, read it, and go outside in the same tick
@@ -819,6 +916,29 @@ static void run_op(struct weft_thread *t, const char **prog, uint64_t site) {
         weft__take2(t, (void *)a, 8, (void *)b, 8);
         do_access(s, 0, mask_of(a, 8), 1);
         do_access(s, 0, mask_of(b, 8), 0);
+        break;
+    case 'G': /* as in take.c */
+        fresh_tick(t);
+        while (weft__rec_take(t, a, 8, 0, 1) | weft__rec_take(t, b, 8, 0, 1) || weft__rec_again(t, 0)) {
+        }
+        do_access(s, 0, mask_of(a, 8), 1);
+        do_access(s, 0, mask_of(b, 8), 1);
+        break;
+    case 'e':
+        W.was[s][W.inner[s]++] = t->tls->region;
+        t->tls->region = 0;
+        for (; *p == 'P' || *p == 'Q'; p += 2)
+            t->tls->region |= bit_of(*p == 'Q', p[1] - 'a');
+        look(t, site);
+        break;
+    case 'E':
+        t->tls->region = W.was[s][--W.inner[s]];
+        look(t, site);
+        break;
+    case 'v':
+    case 'V':
+        side_access(t, *p == 'Q', p[-1] == 'V');
+        p++;
         break;
     case 'n':
         fresh_tick(t);
@@ -917,7 +1037,10 @@ __attribute__((noinline)) static void run_ops(struct weft_thread *t, const char 
         __asm__ volatile(
             "xorl %%ebx, %%ebx\nxorl %%r12d, %%r12d\nxorl %%r13d, %%r13d\nxorl %%r14d, %%r14d\nxorl %%r15d, %%r15d" ::
                 : "rbx", "r12", "r13", "r14", "r15");
-        run_op(t, &p, site++);
+        int called = !strchr("rwxyeEvVGB", *p);
+        run_op(t, &p, site);
+        if (called && t->tls->region) look(t, site);
+        site++;
         tidy(t);
     }
 }
@@ -926,9 +1049,10 @@ static void body(void) {
     struct weft_thread *t = &W.threads[cur];
     run_ops(t, sc->prog[cur - 1]);
     fresh_tick(t); /* weft__thread_exit */
-    weft__rec_out(t);
+    weft__rec_end(t);
     if (forkers) point(K_STEP, NULL, 0, 0, 0, "exit");
     t->alive = 0;
+    t->tls->weak = GONE;
     point(K_END, NULL, 0, 0, 0, "end");
     abort();
 }
@@ -1069,6 +1193,7 @@ static size_t save(char *o) {
     o = put(o, &W, FIXED_PART);
     for (int t = 1; t <= THREADS; t++) {
         o = put(o, &W.threads[t], THREAD_PART);
+        o = put(o, &W.threads[t].sides, sizeof W.threads[t].sides);
         o = put(o, &W.threads[t].stop_age, sizeof W.threads[t].stop_age);
         o = put(o, &W.threads[t].alive, sizeof W.threads[t].alive);
         o = put(o, W.buf[t], W.nbuf[t] * sizeof W.buf[t][0]);
@@ -1080,10 +1205,11 @@ static size_t save(char *o) {
     o = put(o, object_stripe(), sizeof(struct stripe));
     o = put(o, &maps, sizeof maps);
     o = put(o, shared, sizeof shared);
-    for (int l = 0; l < 2; l++) {
+    for (int l = 0; l < LINES; l++) {
         o = put(o, &ex_table[line_of[l]], 2);
         o = put(o, heat_of(l), 1);
     }
+    o = put(o, weak_side, sizeof weak_side);
     o = put(o, &stopped, sizeof stopped);
     o = put(o, &stop_age, sizeof stop_age);
     o = put(o, &stop_pos, sizeof stop_pos);
@@ -1095,6 +1221,7 @@ static void restore(const char *i) {
     i = get(i, &W, FIXED_PART);
     for (int t = 1; t <= THREADS; t++) {
         i = get(i, &W.threads[t], THREAD_PART);
+        i = get(i, &W.threads[t].sides, sizeof W.threads[t].sides);
         i = get(i, &W.threads[t].stop_age, sizeof W.threads[t].stop_age);
         i = get(i, &W.threads[t].alive, sizeof W.threads[t].alive);
         i = get(i, W.buf[t], W.nbuf[t] * sizeof W.buf[t][0]);
@@ -1106,10 +1233,11 @@ static void restore(const char *i) {
     i = get(i, object_stripe(), sizeof(struct stripe));
     i = get(i, &maps, sizeof maps);
     i = get(i, shared, sizeof shared);
-    for (int l = 0; l < 2; l++) {
+    for (int l = 0; l < LINES; l++) {
         i = get(i, &ex_table[line_of[l]], 2);
         i = get(i, heat_of(l), 1);
     }
+    i = get(i, weak_side, sizeof weak_side);
     i = get(i, &stopped, sizeof stopped);
     i = get(i, &stop_age, sizeof stop_age);
     i = get(i, &stop_pos, sizeof stop_pos);
@@ -1175,8 +1303,13 @@ static void init_world(void) {
     line_of[0] = sc->where == 'p' ? 63 : 1;
     line_of[1] = sc->where == 'p' ? 64 : sc->where == 'c' ? 1 + STRIPES / 8 : sc->where == 'h' ? 5 * PAGE_LINES + 2 : 2;
     if ((place_of(0) == place_of(1)) == (sc->where == 'p')) abort();
+    /* The list of a thread has another place for P than for A; the places for readers of P and Q are not the same. */
+    line_of[2] = WEAK_LINE(lock_of[0] = 1);
+    for (lock_of[1] = 2; line_of[3] = WEAK_LINE(lock_of[1]), place_of(3) == place_of(2); lock_of[1]++) {
+    }
     nworld_stripes = 0;
     memset(shared, 0, sizeof shared);
+    memset(weak_side, 0, sizeof weak_side);
     for (int l = 0; l < 2; l++) {
         char c = sc->init[l];
         const char *readers = c == 'H' ? "12" : c == 'R' ? "13" : c == 'G' ? "123" : NULL;
@@ -1202,6 +1335,28 @@ static void init_world(void) {
         memset(world_stripes[i], 0, sizeof(struct stripe));
     memset(object_stripe(), 0, sizeof(struct stripe));
     memset(&maps, 0, sizeof maps);
+    for (int t = 1; t <= THREADS; t++)
+        W.tls[t].weak = ~0ull;
+    for (int l = 2; l < LINES; l++) {
+        char c = strlen(sc->init) > (size_t)l ? sc->init[l] : '0';
+        *heat_of(l) = PAGE_QUARREL;
+        ex_table[line_of[l]] = c == 'H' ? WEFT_SHARED : (uint16_t)(c - '0');
+        if (c == '0') continue;
+        *weak_word(l - 2) = (uint8_t)(lock_of[l - 2] * WEFT_WEAK_SIDES + 1);
+        struct shared *d = &shared[place_of(l)].way[0];
+        if (c == 'H')
+            *d = (struct shared){.page = line_of[l] / PAGE_LINES + 1, .lines = line_bit(line_of[l]), .pos = {1, 0, 1, 0}};
+        for (int x = 1; x <= THREADS; x++) {
+            if (c == 'H' ? x == 3 : x != c - '0') continue;
+            W.threads[x].sides |= bit_of(l - 2, 0);
+            W.tls[x].weak &= ~bit_of(l - 2, 0);
+            if (c != 'H') continue;
+            W.threads[x].slot = (uint32_t)x;
+            W.threads[x].reads = W.reads[x];
+            add_reader(d, &W.threads[x]);
+            remember(&W.threads[x], line_of[l], line_bit(line_of[l]));
+        }
+    }
     W.hot_left = (uint8_t)sc->hot;
     W.joins_left = (uint8_t)sc->joins;
     W.holds_left = (uint8_t)sc->holds;
@@ -1333,6 +1488,7 @@ static void step(int move, int val) {
     ex_switch(&main_sp, c->sp);
     cur = 0;
     check_lists(t, lists_were);
+    check_sides();
     for (int u = 1; u <= THREADS && W.still && !failure[0]; u++)
         if (u != W.still && W.threads[u].state != WEFT_OUT)
             snprintf(failure, sizeof failure, "thread %d is inside while thread %d forks", u, W.still);

@@ -104,6 +104,20 @@ dozes-on-shared - doze-shared
 dozes-unwoken -d doze-two
 dozes-asked - doze
 dozes-too-late - doze
+weak-given-but-kept - weak-two
+weak-stopped-but-kept - weak-same
+weak-lost-unseen - weak-two
+weak-not-compared-again - weak-join
+weak-joins-any-side - weak-two
+weak-side-not-set - weak-two
+weak-side-set-too-early - weak-two
+weak-own-side-kept - weak-nested
+weak-not-again-at-a-miss - weak-miss
+weak-not-again-with-words - weak-words
+weak-line-not-again - weak-line
+weak-one-of-two - weak-both
+weak-ends-with-sides - weak-end
+weak-ended-is-told - weak-end
 LIST
     exit ;;
 answer-without-waiters-lock) # the prototype's mistake: a grant must hold the waiter's lock as well
@@ -207,6 +221,22 @@ dozes-unwoken) within rouse 's/weft__raw([^;]*;/;/' ;;
 dozes-asked) within doze 's/if (t->waiters) {/if (0) {/' ;;
 dozes-too-late) within doze 's/^ *__atomic_store_n(&t->dozes, 1.*//;s/^ *weft__raw(SYS_futex/__atomic_store_n(\&t->dozes, 1, __ATOMIC_RELAXED); &/' ;;
 close-answers-unseen) within stop_reading 's/return answered;/return 0;/' ;;
+weak-given-but-kept) within give 's/^ *lose_sides(u, line);//' ;;
+weak-stopped-but-kept) within forget 's/^ *lose_sides(t, line);//' ;;
+weak-lost-unseen) within lose_sides 's/^ *t->tls->weak |= sides;//' ;;
+weak-not-compared-again) within take_side 's/ || __atomic_load_n(&weak_side\[w\], __ATOMIC_RELAXED) != bit + 1)/)/' ;;
+weak-joins-any-side) within take_side 's/__ATOMIC_RELAXED) == bit + 1/__ATOMIC_RELAXED) != 0/' ;;
+weak-side-not-set) within take_side 's/__atomic_store_n(&weak_side\[w\], (uint8_t)(bit + 1), __ATOMIC_RELAXED);/;/' ;;
+weak-side-set-too-early) # before it has the line
+    within take_side 's/^ *acquire(/__atomic_store_n(\&weak_side[w], (uint8_t)(bit + 1), __ATOMIC_RELAXED); &/' ;;
+weak-own-side-kept) within take_side 's/^ *lose_sides(t, line);//' ;;
+weak-not-again-at-a-miss) within own_small 's/if (likely(!weft__rec_again(t, site))) return;/return;/' ;;
+weak-not-again-with-words) within own_small 's/if (unlikely(weft__rec_again(t, site))) continue;//' ;;
+weak-line-not-again) # it goes on when it has its weak locks again, whatever that has cost
+    within own_small 's/if (likely(!weft__rec_again(t, site))) return;/weft__rec_again(t, site); return;/' ;;
+weak-one-of-two) within weft__rec_again 's/take_side(\(.*\));/{ take_side(\1); return 1; }/' ;;
+weak-ends-with-sides) within weft__rec_end 's/^ *t->sides = 0;//' ;;
+weak-ended-is-told) within lose_sides 's/^ *if (!(t->sides & sides)) return;//' ;;
 *) echo "mutate.sh: no mistake called $name" >&2; exit 2 ;;
 esac
 out=$(sed "$expr" "$file")
