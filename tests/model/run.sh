@@ -3,7 +3,7 @@
 # usage: tests/model/run.sh [-o FOLDER] [quick|long [SECONDS]]
 # Builds the explorer of the ownership protocol (explore.c) and runs its scenarios: sequentially consistent, with store
 # buffers, with locks in detail, and with few places for readers; then puts one mistake after the other into a copy of
-# owner.c and demands that each is found. quick (the default) takes about a minute and a half. long takes the large
+# owner.c and demands that each is found. quick (the default) takes about two minutes. long takes the large
 # scenarios as well, then random ones for SECONDS (600). Ends with 0 if all is well; a wrong schedule is printed step by
 # step.
 set -eu
