@@ -340,7 +340,7 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
              "leaq 778f(%%rip), %%rax\n\tjmpq *__weft_weak@GOTPCREL(%%rip)\n778:%s", WEFT_TLS_REGION, WEFT_TLS_WEAK, clock_again);
     r->weak_cold = asm_jump(r, "__weft_weak", r->cold_t, rax_only, "\n\txorl %eax, %eax");
     r->tick_cold = asm_jump(r, "__weft_tick_cold", r->cold_t, rax_only, g && weft__regions_weak(g) ? look : clock_again);
-    r->tick_spin = asm_jump(r, "__weft_tick_spin", r->cold_t, rax_only, clock_again);
+    r->tick_spin = asm_jump(r, "__weft_tick_spin", r->cold_t, rax_only, g && weft__regions_weak(g) ? look : clock_again);
     r->spins = asm_jump(r, "__weft_spins", r->cold_t, rax_only, "");
     r->come_in = asm_jump(r, "__weft_come_in", r->cold_t, c0, "");
     r->go_out = asm_jump(r, "__weft_go_out", r->cold_t, c0, "");
