@@ -437,7 +437,7 @@ def main():
     parser.add_argument("--only", choices=("micro", "calls", "real", "parallel", "kernels"), help="one part; prints, and writes no file but kernels.md")
     parser.add_argument("--out", help="file to write (bench/results.md)")
     parser.add_argument("--kernels", help="of part kernels only these, with commas between")
-    parser.add_argument("--plans", default="shared,races", help="of part kernels (shared,races; all is the naive one, races+profile has a profile)")
+    parser.add_argument("--plans", default="shared,races,races+profile", help="of part kernels (shared,races,races+profile, which has a profile; all is the naive one)")
     parser.add_argument("--profile-runs", type=int, default=20, help="of each kernel, for plan races+profile (20)")
     parser.add_argument("--threads", default="2,8", help="of part kernels, beside 4 (2,8)")
     parser.add_argument("--size", type=int, help="of part kernels: -n for each (their own)")

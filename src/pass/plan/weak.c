@@ -26,8 +26,8 @@ void weft__weak_fini(struct weft_weak *w) {
     weft__map_fini(&w->race);
 }
 
-/* Two accesses that are in CODE for a moment each are never seen beside each other; regions that never ran are of no interest, and
- * need not be kept apart. */
+/* CODE of two functions counts as beside each other: a thread is in it for one access at a time, and to take a lock from each other for each would cost
+ * far more than checks. Regions that never ran are of no interest, and need not be kept apart. */
 static int beside(const struct weft_weak *w, uint32_t a, uint32_t b) {
     const struct weft_region *x = &w->r->region[a], *y = &w->r->region[b];
     if (!w->profile) return a == b;
