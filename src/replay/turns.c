@@ -51,6 +51,11 @@ size_t weft__turns_of(const struct weft_blocks *b, const struct weft_tree *tree,
         list[i] = next[begin.thread];
         next[begin.thread] = begin;
     }
+    /* Who has only started did nothing; in a slot that is used again that comes with the end of the one before, long before it is created. */
+    size_t all = n;
+    n = 0;
+    for (size_t i = 0; i < all; i++)
+        if (list[i].tick != tree->list[list[i].thread].from_tick || list[i].site || list[i].done) list[n++] = list[i];
     free(next);
     *out = list;
     return weft__turns_join(list, n);

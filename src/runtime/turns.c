@@ -37,6 +37,7 @@ static struct {
     uint64_t passed;  /* the turn whose position was passed, + 1 */
     uint64_t nearing; /* the turn that ends at a place, + 1, */
     uint64_t came;    /* and how often its thread has come there */
+    int changed;      /* turns that are still those of the trace, by its ticks, are in an order in which each thread is created in time; these are not */
 } run;
 
 static const struct weft_turn *turns(void) { return (const struct weft_turn *)(weft__file + weft__trace->turns_off); }
@@ -119,20 +120,11 @@ static struct weft_thread *maker(uint32_t number) {
     return NULL;
 }
 
-/* Turns that are still those of the trace, by its ticks, are in an order in which each thread is created in time. */
-static int changed(void) {
-    static int known; /* + 1 */
-    for (uint64_t i = 0; !known && i < weft__trace->turns; i++)
-        if (turns()[i].known || (turns()[i].tick == UINT64_MAX && turns()[i].done)) known = 2;
-    if (!known) known = 1;
-    return known == 2;
-}
-
 /* NULL: nobody can go on. */
 static struct weft_thread *choose(void) {
     for (; by_turns(); run.turn++) {
         struct weft_thread *o = with_number(turns()[run.turn].thread);
-        if (!o && changed() && (o = maker(turns()[run.turn].thread))) return o;
+        if (!o && run.changed && (o = maker(turns()[run.turn].thread))) return o;
         if (!o) continue;
         if (o->blocked.kind && o->blocked.until) time_out(o);
         if (can_run(o)) return o;
@@ -374,7 +366,7 @@ static int turn_over(const struct weft_thread *t, uint64_t site, int op) {
     uint64_t now = weft__trace_clock(t), end;
     turn_begins();
     if (n->thread != t->number) {
-        if (!changed() || maker(n->thread) != t) return 1;
+        if (!run.changed || maker(n->thread) != t) return 1;
         run.turn += (uint64_t)too_long(n);
         return n != &turns()[run.turn];
     }
@@ -469,6 +461,7 @@ void weft__turns_open(struct weft_thread *t) {
     begin(&t->ops, 0);
     begin(&t->accesses, 0);
     t->born_at = ++run.count;
+    for (uint64_t i = 0; i < weft__trace->turns; i++) run.changed |= turns()[i].known || until_it_waits(&turns()[i]); /* before any of them ends */
 }
 
 void weft__turns_born(struct weft_thread *c) {

@@ -568,25 +568,27 @@ static void turns(void **state) {
     struct weft_block b[] = {{.slot = 1, .from_tick = 1, .to_tick = 5},
                              {.slot = 2, .from_tick = 1, .to_tick = 10},
                              {.slot = 1, .from_tick = 7, .from_site = 0x70, .to_tick = 9},
-                             {.slot = 2, .from_tick = 12, .from_site = 0x12, .to_tick = 35},
+                             {.slot = 2, .from_tick = 12, .from_site = 0x12, .to_tick = 30}, /* it starts, and does nothing yet */
+                             {.slot = 1, .from_tick = 15, .to_tick = 19},
+                             {.slot = 2, .from_tick = 30, .to_tick = 35},
                              {.slot = 1, .from_tick = 20, .to_tick = 90},
                              {.slot = 2, .from_tick = 40, .to_tick = 50}};
-    struct weft_blocks blocks = {.list = b, .n = 6};
+    struct weft_blocks blocks = {.list = b, .n = 8};
     static const struct {
         uint32_t thread, done;
         uint64_t tick, site;
-    } expected[] = {{0, 0, 7, 0x70}, {1, 0, 12, 0x12}, {0, 0, 20, 0}, {1, 0, UINT64_MAX, 0}, {2, 0, 40, 0}, {0, 1, 100, 0x99}, {2, 0, UINT64_MAX, 0}};
+    } expected[] = {{0, 0, 7, 0x70}, {1, 0, 12, 0x12}, {0, 0, 15, 0}, {1, 0, UINT64_MAX, 0}, {0, 0, 20, 0}, {2, 0, 40, 0}, {0, 1, 100, 0x99}, {2, 0, UINT64_MAX, 0}};
     struct weft_turn *t;
-    assert_int_equal(weft__turns_of(&blocks, &tree, &t), 7);
-    for (size_t i = 0; i < 7; i++) {
+    assert_int_equal(weft__turns_of(&blocks, &tree, &t), 8);
+    for (size_t i = 0; i < 8; i++) {
         assert_int_equal(t[i].thread, expected[i].thread);
         assert_int_equal(t[i].done, expected[i].done);
         assert_int_equal(t[i].tick, expected[i].tick);
         assert_int_equal(t[i].site, expected[i].site);
     }
     t[1].thread = 0; /* three in a row become one, which goes as far as the last */
-    assert_int_equal(weft__turns_join(t, 7), 5);
-    assert_int_equal(t[0].tick, 20);
+    assert_int_equal(weft__turns_join(t, 8), 6);
+    assert_int_equal(t[0].tick, 15);
     free(t);
 }
 
