@@ -665,6 +665,15 @@ static int may_be_written(long fd) {
     return r == -EAGAIN;
 }
 
+/* Pages of a mapping that lie beyond the end of its file: SIGBUS, as from any file that is too short. */
+static void map_beyond(long from, long to, long prot) {
+    if (from >= to) return;
+    long fd = weft__raw(SYS_memfd_create, "", MFD_CLOEXEC);
+    if (fd < 0) return;
+    weft__raw(SYS_mmap, from, to - from, prot, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, 0);
+    weft__raw(SYS_close, fd);
+}
+
 static const char vm_object;
 
 #define REGION_SIZE (-1) /* in place of the file's size: a region */
@@ -831,6 +840,7 @@ static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
                 if (r == was) {
                     weft__copy((void *)was, d + fn, n - fn);
                     weft__raw(SYS_mprotect, was, a[1], a[2]);
+                    map_beyond(was + (long)((n - fn + 4095) & ~4095ul), was + a[1], a[2]);
                 }
                 goto done;
             }
