@@ -303,6 +303,7 @@ struct weft_points {
     uint32_t io;          /* node: pointers written to files and pipes */
     uint32_t words;       /* node: what is stored as a number of 64 bits, and may be a pointer */
     uint32_t parts;       /* node: what is stored as a shorter number, and may be part of one */
+    uint32_t doubles;     /* node: what is stored as a number with a point, and may be a pointer */
     uint32_t *inttoptr;   /* nodes of integers that are cast to pointers */
     uint32_t inttoptrs, inttoptr_room;
 };

@@ -144,6 +144,15 @@ static void build_integer(struct weft_points *p, LLVMValueRef in, LLVMOpcode o) 
     if (o == LLVMOr || !narrow(b)) weft__points_blur(p, weft__build_node(p, b), to);
 }
 
+/* Where numbers of a type are kept that may be pointers. Those with a point are apart: by the rules of C they were not stored as integers, and an array of
+ * doubles would otherwise hold all pointers that any atomic has stored. (Some programs put pointers into doubles; these are found.) */
+static uint32_t numbers(const struct weft_points *p, LLVMTypeRef type) {
+    LLVMTypeKind k = LLVMGetTypeKind(type);
+    if (k == LLVMVectorTypeKind) k = LLVMGetTypeKind(LLVMGetElementType(type));
+    if (k == LLVMDoubleTypeKind || k == LLVMFloatTypeKind) return p->doubles;
+    return weft__ir_is_word(type) ? p->words : p->parts;
+}
+
 static void build_instruction(struct weft_points *p, LLVMValueRef in, uint32_t function) {
     LLVMOpcode o = LLVMGetInstructionOpcode(in);
     switch (o) {
@@ -157,7 +166,7 @@ static void build_instruction(struct weft_points *p, LLVMValueRef in, uint32_t f
         if (!weft__ir_holds(LLVMTypeOf(in)))
             ;
         else if (weft__ir_tbaa(in) == WEFT_TBAA_NUMBER)
-            weft__points_copy(p, weft__ir_is_word(LLVMTypeOf(in)) ? p->words : p->parts, weft__build_node(p, in));
+            weft__points_copy(p, numbers(p, LLVMTypeOf(in)), weft__build_node(p, in));
         else
             weft__points_load(p, from, 0, size, weft__build_node(p, in));
         weft__build_add_access(p, in, 0, function, from, size, 1, 0, 0);
@@ -170,10 +179,8 @@ static void build_instruction(struct weft_points *p, LLVMValueRef in, uint32_t f
         weft__points_store(p, to, 0, size, v);
         if (v && LLVMGetTypeKind(type) != LLVMPointerTypeKind) {
             enum weft_tbaa tag = weft__ir_tbaa(in);
-            if (weft__ir_is_word(type) && tag != WEFT_TBAA_POINTER)
-                weft__points_copy(p, v, p->words);
-            else if (!weft__ir_is_word(type) && tag == WEFT_TBAA_NUMBER)
-                weft__points_copy(p, v, p->parts);
+            if (tag == WEFT_TBAA_NUMBER || (tag == WEFT_TBAA_ANY && weft__ir_is_word(type)))
+                weft__points_copy(p, v, tag == WEFT_TBAA_NUMBER ? numbers(p, type) : p->words);
         }
         weft__build_add_access(p, in, 0, function, to, size, 0, 1, 0);
         break;
@@ -315,6 +322,7 @@ struct weft_points *weft__points_new(struct weft_facts *f) {
     p->io = weft__points_new_node(p);
     p->words = weft__points_new_node(p);
     p->parts = weft__points_new_node(p);
+    p->doubles = weft__points_new_node(p);
     p->ret = calloc(f->functions + 1, sizeof *p->ret);
     p->va = calloc(f->functions + 1, sizeof *p->va);
     WEFT_CHECK(p->ret && p->va);
