@@ -64,6 +64,7 @@ void weft__rewrite_early(LLVMModuleRef m, const struct weft_pass_options *o);
 /* ---- rewrite/rewrite.c */
 void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct weft_regions *regions, const struct weft_pass_options *o, struct weft_pass_stats *s);
 int weft__rw_in_tail_position(LLVMValueRef call); /* calls.c */
+int weft__rw_is_small(LLVMValueRef call); /* calls.c: a memset, memcpy or memmove that is checked where it is, as a load or store */
 int weft__rw_only_waits(LLVMValueRef fn); /* it has a loop that only waits for others */
 int weft__rw_waits_in(LLVMValueRef fn, const LLVMBasicBlockRef *blocks, unsigned n); /* ... of these blocks */
 

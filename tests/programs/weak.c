@@ -14,6 +14,13 @@ struct large {
 static uint64_t a[N], b[N], mixed[N], tree[N], turns, steps;
 static volatile uint64_t alone;
 static struct large shared_large[4];
+static struct pot {
+    uint64_t v[8];
+    struct small {
+        uint64_t v[3];
+    } small;
+} pot;
+static struct small pots[4] = {{{1, 2, 3}}, {{4, 5, 6}}, {{7, 8, 9}}, {{10, 11, 12}}};
 static pthread_barrier_t barrier;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile sig_atomic_t handled;
@@ -111,6 +118,8 @@ static uint64_t cook(int me) {
             }
             for (int i = 0; i < 40; i++) { /* which is no region, since it yields */
                 alone = mix(alone, steps + h);
+                memset(&pot, i, sizeof pot);
+                pot.small = pots[i % 4];
                 if (i % 8 == 0) sched_yield();
             }
         } else {
@@ -120,7 +129,7 @@ static uint64_t cook(int me) {
                 pthread_mutex_unlock(&lock);
                 h = mix(h, mixed[i * 3 % 8]);
             }
-            for (int i = 0; i < 2000; i++) h = mix(h, alone);
+            for (int i = 0; i < 2000; i++) h = mix(h, alone + pot.v[i % 8] + pot.small.v[i % 3]);
         }
     }
     return h;

@@ -213,9 +213,16 @@ int weft__region_at(const struct weft_regions *r, LLVMValueRef inst) {
     return at ? (int)*at - 1 : -1;
 }
 
+/* What an instruction does goes through the runtime, where weak locks may be lost in the middle: calls do, and large copies. */
+static int goes_through(LLVMValueRef inst) {
+    if (LLVMIsAVAArgInst(inst)) return 1;
+    if (!weft__ir_is_call(inst)) return 0;
+    return !weft__rw_is_small(inst);
+}
+
 uint32_t weft__regions_number(const struct weft_regions *r, LLVMValueRef inst, uint32_t function) {
     const struct weft_regions_function *x = &r->function[function];
-    if (weft__ir_is_call(inst) || LLVMIsAVAArgInst(inst) || x->within == WEFT_WITHIN_NONE) return 0;
+    if (goes_through(inst) || x->within == WEFT_WITHIN_NONE) return 0;
     if (x->within == WEFT_WITHIN_CALLERS) return 1 + r->count + function;
     int at = weft__region_at(r, inst);
     return 1 + (at >= 0 ? (uint32_t)at : x->region);
@@ -223,7 +230,7 @@ uint32_t weft__regions_number(const struct weft_regions *r, LLVMValueRef inst, u
 
 int weft__regions_of(const struct weft_regions *r, LLVMValueRef inst, uint32_t function, struct weft_set *to) {
     const struct weft_regions_function *x = &r->function[function];
-    if (weft__ir_is_call(inst) || LLVMIsAVAArgInst(inst) || x->within == WEFT_WITHIN_NONE) return 0;
+    if (goes_through(inst) || x->within == WEFT_WITHIN_NONE) return 0;
     if (x->within == WEFT_WITHIN_CALLERS) {
         weft__set_union(to, &x->own, NULL);
         return x->own.count != 0;

@@ -33,6 +33,13 @@ static void replace_call(struct weft_rw *r, LLVMValueRef i, const char *name, LL
     r->s->takes++;
 }
 
+#define SMALL_SET (4 * WEFT_LINE)
+int weft__rw_is_small(LLVMValueRef i) {
+    uint64_t n;
+    if (!LLVMIsAMemSetInst(i) && !LLVMIsAMemCpyInst(i) && !LLVMIsAMemMoveInst(i)) return 0;
+    return constant(LLVMGetOperand(i, 2), &n) && n <= (LLVMIsAMemSetInst(i) ? SMALL_SET : WEFT_LINE);
+}
+
 static void memory_intrinsic(struct weft_rw *r, LLVMValueRef i, const char *name) {
     int set = !strncmp(name, "llvm.memset", 11);
     int d_ord = weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED;
@@ -43,7 +50,7 @@ static void memory_intrinsic(struct weft_rw *r, LLVMValueRef i, const char *name
     if (LLVMTypeOf(d) != r->ptr || (!set && LLVMTypeOf(s) != r->ptr)) return; /* fs:, gs: */
     if (constant(len, &n)) {
         if (!n) return;
-        if (set && n <= WEFT_LINE) {
+        if (set && n <= SMALL_SET) {
             weft__rw_check(r, i, d, n, param_align(i, 0), WEFT_ACC_WRITE);
             weft__rw_verify(r, i, d, n, WEFT_ACC_WRITE);
             return;

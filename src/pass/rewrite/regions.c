@@ -94,7 +94,7 @@ void weft__rw_regions(struct weft_rw *r, LLVMValueRef fn) {
 void weft__rw_region_access(struct weft_rw *r, LLVMValueRef i) {
     uint32_t code;
     weft__regions_within(r->g, LLVMGetBasicBlockParent(LLVMGetInstructionParent(i)), &code);
-    if (r->o->profile_make) tell(r, i, "__weft_profile_at", code);
+    if (r->o->profile_make && !LLVMIsACallInst(i)) tell(r, i, "__weft_profile_at", code);
     access(r, i, code);
 }
 

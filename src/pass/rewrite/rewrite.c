@@ -317,6 +317,7 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
                 LLVMValueRef callee = LLVMGetCalledValue(i);
                 push(&calls, i);
                 if (weft__rw_loses(r, i)) push(&looks, i);
+                if (weft__rw_is_small(i) && weft__rw_is_alone(r, i)) push(&alone, i);
                 if (LLVMIsAInlineAsm(callee) ? LLVMGetNumArgOperands(i) > 0 : !(LLVMIsAFunction(callee) && !strncmp(weft__rw_name_of(callee), "llvm.dbg", 8)))
                     has_calls = 1;
             } else if (o == LLVMLandingPad)
