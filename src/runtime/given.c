@@ -83,6 +83,9 @@ static void use(struct weft_thread *t, uint32_t of, struct weft_sched_item *i) {
     i->kind = 0;
     t->given_of = of;
     t->last_given = (uint32_t)(i - items_of(of, &n)) + 1;
+    if (of == t->number) return;
+    t->lent_of = of;
+    t->last_lent = t->last_given;
 }
 void weft__given_use(struct weft_thread *t, struct weft_sched_item *i) { use(t, t->number, i); }
 
@@ -94,11 +97,11 @@ static struct weft_sched_item *unused(uint32_t number, uint64_t from, int64_t op
     return NULL;
 }
 
-/* Who has lent something goes on with it. */
+/* Who has lent something goes on with it: a file that it opened so, say; there may have been something of its own between. */
 static struct weft_sched_item *lent_on(const struct weft_thread *t, int64_t op, uint32_t *of) {
-    if (!t->last_given || t->given_of == t->number) return NULL;
-    *of = t->given_of;
-    return unused(*of, t->last_given, op);
+    if (!t->last_lent) return NULL;
+    *of = t->lent_of;
+    return unused(*of, t->last_lent, op);
 }
 
 /* Who is removed, or else who may miss it. */

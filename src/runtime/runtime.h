@@ -149,6 +149,7 @@ struct weft_thread {
     int waits;                    /* it has to be woken: `woken` says whether it was */
     uint32_t last_given;          /* index of the item that it got last, + 1; */
     uint32_t given_of;            /* the number of the thread of the trace whose item that was */
+    uint32_t last_lent, lent_of;  /* the same, of the last one that was another thread's */
     uint32_t first_given;         /* all before have been used */
     int live;                     /* it makes a call with a descriptor of the runtime's (own.c) */
     uint32_t passes;              /* of loops: used up */

@@ -471,7 +471,7 @@ void weft__turns_born(struct weft_thread *c) {
     c->waits = 0;
     c->counted = c->last_clock;
     c->shift = 0;
-    c->first_given = c->last_given = c->passes = c->in_a_row = 0;
+    c->first_given = c->last_given = c->last_lent = c->passes = c->in_a_row = 0;
     begin(&c->ops, c->last_clock);
     begin(&c->accesses, c->last_clock);
     c->rows = NULL; /* the former one's stay mapped: they are few bytes */
