@@ -414,6 +414,12 @@ WEFT_HIDDEN void weft__start_program(void) {
     /* libc's own sort (glob, scandir, fts) asks once how much memory there is, in whichever thread comes first. */
     void (*sort)(void *, size_t, size_t, void *) = (void (*)(void *, size_t, size_t, void *))dlsym(RTLD_NEXT, "qsort");
     if (sort) sort(NULL, 1, 1024, NULL);
+    /* The C++ library makes the locks of std::atomic_load(std::shared_ptr *) and its relatives when the first of these is called. Who comes
+     * meanwhile waits in there, and calls leave return addresses on its stack; in replay another one may wait. */
+    void (*lock)(void *, const void *) = (void (*)(void *, const void *))dlsym(RTLD_NEXT, "_ZNSt10_Sp_lockerC1EPKv");
+    void (*unlock)(void *) = (void (*)(void *))dlsym(RTLD_NEXT, "_ZNSt10_Sp_lockerD1Ev");
+    unsigned char locker[16];
+    if (lock && unlock) lock(locker, locker), unlock(locker);
     weft__thread_keep(dlsym(RTLD_NEXT, "__nptl_nthreads"));
     weft__scrub();
 }
