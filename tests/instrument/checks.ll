@@ -18,8 +18,8 @@ define void @aligned(ptr %p) {
   ret void
 }
 ; CHECK-LABEL: define void @unaligned
-; CHECK-COUNT-2: inttoptr i64 {{.*}} to ptr
-; CHECK-NOT: inttoptr
+; CHECK-COUNT-2: movzwl
+; CHECK-NOT: movzwl
 ; CHECK: __weft_miss{{.*}}(ptr %p, i32 16777224)
 ; CHECK: call void asm sideeffect "", "~{memory}"()
 ; CHECK-NEXT: store i64 1
@@ -55,8 +55,8 @@ define void @wide(ptr %p) {
 }
 ; 128 bytes touch up to three lines.
 ; CHECK-LABEL: define void @wider
-; CHECK-COUNT-3: inttoptr i64 {{.*}} to ptr
-; CHECK-NOT: inttoptr
+; CHECK-COUNT-3: movzwl
+; CHECK-NOT: movzwl
 ; CHECK: (ptr %p, i32 16777344)
 define void @wider(ptr %p, <32 x i32> %v) {
   store <32 x i32> %v, ptr %p, align 4

@@ -122,13 +122,53 @@ LLVMValueRef weft__rw_tick_to(struct weft_rw *r, LLVMValueRef before, LLVMValueR
 }
 void weft__rw_tick(struct weft_rw *r, LLVMValueRef before) { weft__rw_tick_to(r, before, r->tick_cold); }
 
-static LLVMValueRef entry_of(struct weft_rw *r, LLVMValueRef p_int) {
+static LLVMValueRef index_of(struct weft_rw *r, LLVMValueRef p_int) {
     LLVMValueRef t = LLVMBuildTrunc(r->b, p_int, r->i32, "");
     t = LLVMBuildLShr(r->b, t, LLVMConstInt(r->i32, WEFT_LINE_SHIFT, 0), "");
-    t = LLVMBuildZExt(r->b, t, r->i64, "");
-    t = LLVMBuildShl(r->b, t, weft__rw_i64c(r, 1), "");
-    t = LLVMBuildAdd(r->b, t, weft__rw_i64c(r, WEFT_TABLE_ADDR), "");
+    return LLVMBuildZExt(r->b, t, r->i64, "");
+}
+static LLVMValueRef entry_at(struct weft_rw *r, LLVMValueRef index) {
+    LLVMValueRef t = LLVMBuildAdd(r->b, LLVMBuildShl(r->b, index, weft__rw_i64c(r, 1), ""), weft__rw_i64c(r, WEFT_TABLE_ADDR), "");
     return weft__rw_load(r, r->i16, LLVMBuildIntToPtr(r->b, t, r->ptr, ""), 2);
+}
+
+#define LARGE (4 * WEFT_LINE) /* accesses of more bytes are taken as ranges */
+#define LINES (LARGE / WEFT_LINE + 1)
+
+/* A check of several lines: rax is 0 if all entries are ours, and all other registers in which it had something of them are 0 in any case. (Were
+ * their flags combined by the compiler, one of them would stay in a register: 1 after a miss, and in replay 0.) */
+static LLVMValueRef lines_asm(struct weft_rw *r, LLVMValueRef *index, unsigned lines) {
+    char text[1024], constraints[128], word[64];
+    int library = r->o->shared_library;
+    LLVMTypeRef in[LINES + 1], out[LINES + 1] = {r->i64, r->i32};
+    LLVMValueRef args[LINES + 1];
+    if (library)
+        snprintf(word, sizeof word, "$%u", 2 * lines + 1);
+    else
+        snprintf(word, sizeof word, "%%fs:__weft_tls@tpoff+%u", WEFT_TLS_ME);
+    int at = snprintf(text, sizeof text, "movzwl %#x(%%rax,%%rax), %%eax\n\txorw %s, %%ax", (unsigned)WEFT_TABLE_ADDR, word);
+    int c = snprintf(constraints, sizeof constraints, "={ax},={@ccne}");
+    for (unsigned k = 1; k < lines; k++) {
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "\n\tmovzwl %#x(${%u:q},${%u:q}), ${%u:k}\n\txorw %s, ${%u:w}\n\torw ${%u:w}, %%ax\n\tmovl $$0, ${%u:k}", (unsigned)WEFT_TABLE_ADDR,
+                       k + 1, k + 1, k + 1, word, k + 1, k + 1, k + 1);
+        c += snprintf(constraints + c, sizeof constraints - (size_t)c, ",=r");
+        out[k + 1] = r->i64;
+    }
+    for (unsigned k = 0; k < lines; k++) {
+        c += snprintf(constraints + c, sizeof constraints - (size_t)c, ",%u", k ? k + 1 : 0);
+        in[k] = r->i64;
+        args[k] = index[k];
+    }
+    snprintf(constraints + c, sizeof constraints - (size_t)c, "%s,~{flags}", library ? ",*m" : "");
+    in[lines] = r->ptr;
+    args[lines] = weft__rw_tls_word(r, WEFT_TLS_ME);
+    unsigned n = lines + (library ? 1 : 0);
+    LLVMTypeRef ft = LLVMFunctionType(LLVMStructTypeInContext(r->c, out, lines + 1, 0), in, n, 0);
+    LLVMValueRef v = LLVMBuildCall2(
+        r->b, ft, LLVMGetInlineAsm(ft, text, strlen(text), constraints, strlen(constraints), 1, 0, LLVMInlineAsmDialectATT, 0), args, n, "");
+    if (library) LLVMAddCallSiteAttribute(v, n, LLVMCreateTypeAttribute(r->c, LLVMGetEnumAttributeKindForName("elementtype", 11), r->i16));
+    return LLVMBuildExtractValue(r->b, v, 1, "");
 }
 
 /* What an atomic works with, for a runtime that has to do it too (shm.c): from the registers, where they are anyway. */
@@ -150,12 +190,12 @@ static void operands(struct weft_rw *r, uint64_t n) {
 void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
     weft__rw_at(r, before);
     LLVMValueRef pi = LLVMBuildPtrToInt(r->b, p, r->i64, "");
-    LLVMValueRef bad = tls_asm(r, 0, entry_of(r, pi), WEFT_TLS_ME);
+    LLVMValueRef index[LINES] = {index_of(r, pi)};
+    unsigned lines = 1;
     if (!(align >= n && n <= WEFT_LINE && !(n & (n - 1))) && n > 1)
-        for (uint64_t k = WEFT_LINE; k < n + WEFT_LINE - 1; k += WEFT_LINE) { /* a byte in each line */
-            LLVMValueRef q = LLVMBuildAdd(r->b, pi, weft__rw_i64c(r, k < n ? k : n - 1), "");
-            bad = LLVMBuildOr(r->b, bad, tls_asm(r, 0, entry_of(r, q), WEFT_TLS_ME), "");
-        }
+        for (uint64_t k = WEFT_LINE; k < n + WEFT_LINE - 1; k += WEFT_LINE) /* a byte in each line */
+            index[lines++] = index_of(r, LLVMBuildAdd(r->b, pi, weft__rw_i64c(r, k < n ? k : n - 1), ""));
+    LLVMValueRef bad = lines == 1 ? tls_asm(r, 0, entry_at(r, index[0]), WEFT_TLS_ME) : lines_asm(r, index, lines);
     LLVMValueRef cold = weft__shim_cold(LLVMBuildICmp(r->b, LLVMIntNE, bad, LLVMConstInt(r->i32, 0, 0), ""), before);
     weft__rw_at(r, cold);
     LLVMSetCurrentDebugLocation2(r->b, location_of(before));
@@ -276,8 +316,6 @@ LLVMValueRef weft__rw_foreign(struct weft_rw *r, LLVMValueRef callee) {
     LLVMValueRef at = LLVMBuildSub(r->b, LLVMBuildPtrToInt(r->b, callee, r->i64, ""), start, "");
     return LLVMBuildICmp(r->b, LLVMIntUGE, at, LLVMBuildSub(r->b, stop, start, ""), "");
 }
-
-#define LARGE (4 * WEFT_LINE) /* accesses of more bytes are taken as ranges */
 
 void weft__rw_group_begin(struct weft_rw *r, LLVMValueRef before) {
     weft__rw_at(r, before);
