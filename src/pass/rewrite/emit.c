@@ -8,7 +8,8 @@
  *   take    __weft_take_begin(); any number of ranges and objects; __weft_take_end()
  *
  * Of what inline assembly changes only what it does change is named, and not dirflag and fpsr, as clang does for a user's: for each name LLVM looks at
- * all registers, and there are several such statements for each access (7 % of the time of a link). A flag as a result says that flags change.
+ * all registers, and there are several such statements for each access (7 % of the time of a link). flags has to be named although a flag is the
+ * result: without it a comparison of long doubles is used behind the statement (tests/programs/long-double.c).
  *
  * The cold part is inline assembly: `lea back(%rip), %rax; jmp *__weft_miss@GOTPCREL(%rip); back:`, so nothing is pushed
  * on the program's stack and the address of `back` is the site. An empty assembly statement that clobbers memory stands
@@ -84,7 +85,7 @@ static LLVMValueRef tls_asm(struct weft_rw *r, int is_tick, LLVMValueRef v, unsi
         snprintf(text, sizeof text, "%s $%d, %s", insn, is_tick ? 2 : 3, reg);
     else
         snprintf(text, sizeof text, "%s %%fs:__weft_tls@tpoff+%u, %s", insn, word, reg);
-    snprintf(constraints, sizeof constraints, "%s%s", is_tick ? "={@ccae},{ax}" : "={ax},={@ccne},0",
+    snprintf(constraints, sizeof constraints, "%s%s,~{flags}", is_tick ? "={@ccae},{ax}" : "={ax},={@ccne},0",
              n == 2 ? ",*m" : "");
     LLVMTypeRef ft = LLVMFunctionType(out, in, n, 0);
     LLVMValueRef c = LLVMBuildCall2(

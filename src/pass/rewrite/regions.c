@@ -22,7 +22,7 @@
 #define WORD(x) "%%fs:__weft_tls@tpoff+" x
 
 static void look(struct weft_rw *r, LLVMValueRef before) {
-    static const char constraints[] = "={@ccne},~{rax}";
+    static const char constraints[] = "={@ccne},~{rax},~{flags}";
     char text[160];
     /* rax is 0 after both ways: it may be pushed. */
     snprintf(text, sizeof text, "movq " WORD("%u") ", %%rax\n\ttestq %%rax, " WORD("%u") "\n\tmovl $$0, %%eax", WEFT_TLS_REGION, WEFT_TLS_WEAK);
