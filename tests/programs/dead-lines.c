@@ -23,7 +23,7 @@ static NOINLINE uint64_t put8(unsigned char *p, uint64_t v) {
     REGISTERS;
 }
 static NOINLINE uint64_t put24(unsigned char *p, uint64_t v) {
-    *(struct three __attribute__((aligned(1))) *)p = (struct three){{v, v, v}};
+    memcpy(p, &(struct three){{v, v, v}}, sizeof(struct three));
     REGISTERS;
 }
 static NOINLINE uint64_t put200(unsigned char *p, const struct many *m) {
