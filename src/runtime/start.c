@@ -51,10 +51,16 @@ static void *rt_try(size_t n) {
     uint64_t at = __atomic_fetch_add(&next, n, __ATOMIC_RELAXED);
     return map_at(at, n) ? (void *)at : NULL;
 }
+static uint32_t looks; /* of spare(): how many there are, and in the upper half how many there were */
 void *weft__rt_map(size_t n) {
-    void *p = rt_try(n);
-    if (!p) weft__rt_panic("no memory for the runtime");
-    return p;
+    for (;;) {
+        uint32_t before = __atomic_load_n(&looks, __ATOMIC_SEQ_CST);
+        void *p = rt_try(n);
+        if (p) return p;
+        /* Where address space is short, who looks for it has it meanwhile: then once more. */
+        if (!(before & 0xffff) && before == __atomic_load_n(&looks, __ATOMIC_SEQ_CST)) weft__rt_panic("no memory for the runtime");
+        weft__raw(SYS_sched_yield);
+    }
 }
 
 /* NULL: there is no memory. */
@@ -75,10 +81,12 @@ void *weft__slot_heap(uint32_t slot) {
 /* Whether there is address space left for what the runtime may need later, for each thread: where that is missing it can only give up. */
 static int spare(uint32_t slots) {
     size_t n = (64ul << 20) + slots * (512ul << 10);
+    __atomic_fetch_add(&looks, 0x10001, __ATOMIC_SEQ_CST);
     long r = weft__raw(SYS_mmap, 0, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (r < 0 && r > -4096) return 0;
-    weft__raw(SYS_munmap, r, n);
-    return 1;
+    int there = !(r < 0 && r > -4096);
+    if (there) weft__raw(SYS_munmap, r, n);
+    __atomic_fetch_sub(&looks, 1, __ATOMIC_SEQ_CST);
+    return there;
 }
 
 /* The slot's thread structure; once made, it stays for later threads of the slot. NULL: there is no memory. */
