@@ -4,6 +4,7 @@
 #define WEFT_PASS_H
 
 #include "facts.h"
+#include "shim.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <stdio.h>
@@ -27,27 +28,6 @@ struct weft_pass_options {
 struct weft_pass_stats {
     size_t weak, weak_locks, weak_sides, weak_regions, checks, ticks, takes, outs, callbacks, functions, repeats, covered, copied;
 };
-
-/* ---- shim.cc */
-LLVMValueRef weft__shim_cold(LLVMValueRef cond, LLVMValueRef before);
-void weft__shim_loops(LLVMValueRef fn, unsigned most, void (*tell)(void *, const LLVMBasicBlockRef *, unsigned, LLVMBasicBlockRef), void *ctx);
-LLVMValueRef weft__shim_first(LLVMBasicBlockRef b);
-LLVMBasicBlockRef weft__shim_normal_edge(LLVMValueRef invoke);
-int weft__shim_returns_twice(LLVMValueRef call);
-void weft__shim_tail_returns(LLVMValueRef fn);
-int weft__shim_must_tail(LLVMValueRef call);
-void weft__shim_keep_loop(LLVMValueRef branch);
-struct weft_shim_region {
-    const LLVMBasicBlockRef *blocks;
-    unsigned count;
-    LLVMValueRef enter;
-    const LLVMValueRef *leave;
-    unsigned leaves;
-    const char *name;
-};
-void weft__shim_regions(LLVMValueRef fn, int (*fits)(void *, const LLVMBasicBlockRef *, unsigned), void (*tell)(void *, const struct weft_shim_region *), void *ctx);
-void weft__shim_place(const char *kind, LLVMValueRef fn, char *out, size_t n);
-void weft__shim_comes_from(LLVMBasicBlockRef b, LLVMBasicBlockRef was, LLVMBasicBlockRef is);
 
 /* ---- loops/repeat.c: when a file is compiled */
 int weft__early_run(LLVMModuleRef m);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The plugin entry: hands the module to C, when a file is compiled (weft__early_run) and at the link (weft__pass_run); and the little
 // that LLVM-C lacks.
-#include "llvm-c/Core.h"
+#include "shim.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/CFG.h"
@@ -17,14 +17,6 @@
 using namespace llvm;
 
 extern "C" {
-struct weft_shim_region { // as in pass.h
-    const LLVMBasicBlockRef *blocks;
-    unsigned count;
-    LLVMValueRef enter;
-    const LLVMValueRef *leave;
-    unsigned leaves;
-    const char *name;
-};
 int weft__pass_run(LLVMModuleRef);
 int weft__early_run(LLVMModuleRef);
 

@@ -206,29 +206,23 @@ static int begins(uint64_t frame);
 static void ends(void);
 #define FRAME ((uint64_t)(uintptr_t)__builtin_frame_address(0))
 
+static void meets(const void *at, uint64_t frame, int gives) {
+    if (!begins(frame)) return;
+    struct stack *s = own();
+    if (s->number < CLOCKS) {
+        weft__lock(&lock);
+        struct object *o = object(at);
+        if (o && gives)
+            tell(s, o->clock);
+        else if (o)
+            learn(s, o->clock);
+        weft__unlock(&lock);
+    }
+    ends();
+}
 /* The thread is about to let others go on who wait for the object; and: it has waited for it. */
-void weft__profile_gives(const void *at) {
-    struct stack *s;
-    if (!begins(FRAME)) return;
-    if ((s = own())->number < CLOCKS) {
-        weft__lock(&lock);
-        struct object *o = object(at);
-        if (o) tell(s, o->clock);
-        weft__unlock(&lock);
-    }
-    ends();
-}
-void weft__profile_got(const void *at) {
-    struct stack *s;
-    if (!begins(FRAME)) return;
-    if ((s = own())->number < CLOCKS) {
-        weft__lock(&lock);
-        struct object *o = object(at);
-        if (o) learn(s, o->clock);
-        weft__unlock(&lock);
-    }
-    ends();
-}
+void weft__profile_gives(const void *at) { meets(at, FRAME, 1); }
+void weft__profile_got(const void *at) { meets(at, FRAME, 0); }
 
 /* A barrier, for so many: each round has a clock of its own, since a thread may come to the next one before another has left this. */
 #define ROUND(at, n) ((const char *)(at) + 1 + (n) % 4)

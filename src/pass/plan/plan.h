@@ -7,7 +7,6 @@
 #include "regions.h"
 
 struct weft_profile;
-enum { WEFT_LOCKS_MOST = 8, WEFT_SIDES_MOST = 8 }; /* WEFT_WEAK_LOCKS, WEFT_WEAK_SIDES */
 
 /* ---- regions.c: code that a thread is in for a while ----------------------------------------------------------- */
 

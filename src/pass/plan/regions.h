@@ -6,6 +6,8 @@
 #include <llvm-c/Core.h>
 #include <stdint.h>
 
+enum { WEFT_LOCKS_MOST = 8, WEFT_SIDES_MOST = 8 }; /* weak locks, and sides of each: as in weft/abi.h, which the analysis cannot include */
+
 enum weft_region_kind {
     WEFT_REGION_LOOP,     /* an outermost one, in which nothing waits for other threads */
     WEFT_REGION_FUNCTION, /* the same of a whole function */

@@ -19,6 +19,8 @@
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 
+_Static_assert(WEFT_LOCKS_MOST == WEFT_WEAK_LOCKS && WEFT_SIDES_MOST == WEFT_WEAK_SIDES, "weak locks");
+
 #define WORD(x) "%%fs:__weft_tls@tpoff+" x
 
 static void look(struct weft_rw *r, LLVMValueRef before) {
