@@ -38,7 +38,6 @@ static const struct entry table[SYS_MAX] = {
 #undef S
 };
 
-static long raw(long nr, const long a[6]) { return weft__raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]); }
 
 const char *weft__sys_name(long nr) { return nr >= 0 && nr < SYS_MAX && table[nr].name ? table[nr].name : "?"; }
 
@@ -254,7 +253,7 @@ static void oversleep(struct weft_thread *t, long nr, const long b[6]) {
     *ts = (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 }
 
-static long emulated(struct weft_thread *t, long nr, const long a[6], const char *params) {
+long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char *params) {
     long b[6];
     struct param list[6], *p, *end_of = list;
     while (end_of < list + 6 && (params = next_param(params, end_of))) end_of++;
@@ -502,10 +501,10 @@ static void console_logged(uint64_t n) {
 /* What several threads write to the recorded stdout comes out in one order, which is that of this lock. */
 static int console_lock[3];
 static long console_fd[3]; /* of who has the lock */
-static int vm_lock;
 void weft__sys_forked(void) {
     weft__files_forked();
-    console_lock[0] = console_lock[1] = console_lock[2] = vm_lock = 0;
+    console_lock[0] = console_lock[1] = console_lock[2] = 0;
+    weft__sys_vm_forked();
 }
 
 static int writable(long fd) {
@@ -612,324 +611,13 @@ static void lock_for(struct weft_thread *t, int *lock) {
 }
 
 static long do_write(struct weft_thread *t, long nr, const long a[6]) {
-    if (a[2] < 0) return emulated(t, nr, a, ""); /* the kernel refuses it */
+    if (a[2] < 0) return weft__emulated(t, nr, a, ""); /* the kernel refuses it */
     size_t n = a[2] > RW_MAX ? (size_t)RW_MAX : (size_t)a[2];
     unsigned char *buf = weft__bounce(t, n + 16);
     weft__take_read(t, (void *)a[1], n);
     weft__copy(buf, (void *)a[1], n);
     long b[6] = {a[0], (long)buf, (long)n, a[3], a[4], a[5]};
     return weft__write_out(t, nr, b, buf, n);
-}
-
-/* ---- address space: one chain for the whole process
- *
- * What the program maps of a file is an input if it is not large, or if it will not be there, or not be the same, when the
- * program has ended (the file has no name, or was written since the recording began). Other files that are mapped, modules
- * among them, are found again by path, size and time.
- * Mappings that other processes share are regions (shm.c): all of MAP_SHARED but those of files that this process only
- * reads and nobody writes. */
-
-int64_t weft__started; /* ns since 1970, by the clock of the times of files */
-#define NS 1000000000l
-#define KEEP_MAX (1l << 20)
-
-/* The bytes that a mapping shows, behind `head` bytes in the bounce buffer; gives how many. */
-static size_t mapped_bytes(struct weft_thread *t, const long a[6], int64_t size, size_t head) {
-    size_t n = a[5] < 0 || a[5] >= size ? 0 : (size_t)(size - a[5]), got = 0;
-    if (n > (size_t)a[1]) n = (size_t)a[1];
-    unsigned char *buf = weft__bounce(t, head + n) + head;
-    while (got < n) {
-        long r = weft__raw(SYS_pread64, a[4], buf + got, n - got, a[5] + (long)got);
-        if (r == -EINTR) continue;
-        if (r <= 0) break;
-        got += (size_t)r;
-    }
-    return got;
-}
-
-/* Whether another process may write the file: its time does not tell, since a page that was written once may be written
- * again. Files in memory have no such time at all; for others a lease is tried, which is not given while it is open for
- * writing. (Were it to be broken in this moment, a signal would say so: one that is ignored.) */
-static int may_be_written(long fd) {
-    char link[64];
-    struct { long type, rest[14]; } fs = {0};
-    weft__raw(SYS_fstatfs, fd, &fs);
-    if (fs.type == 0x01021994) return 1;
-    weft__format(link, sizeof link, "/proc/self/fd/%d", (int)fd);
-    long own = weft__raw(SYS_open, link, O_RDONLY | O_CLOEXEC, 0);
-    if (own < 0) return 0;
-    weft__raw(SYS_fcntl, own, F_SETSIG, SIGURG);
-    long r = weft__raw(SYS_fcntl, own, F_SETLEASE, F_RDLCK);
-    weft__raw(SYS_fcntl, own, F_SETLEASE, F_UNLCK);
-    weft__raw(SYS_close, own);
-    return r == -EAGAIN;
-}
-
-/* Pages of a mapping that lie beyond the end of its file: SIGBUS, as from any file that is too short. */
-static void map_beyond(long from, long to, long prot) {
-    if (from >= to) return;
-    long fd = weft__raw(SYS_memfd_create, "", MFD_CLOEXEC);
-    if (fd < 0) return;
-    weft__raw(SYS_mmap, from, to - from, prot, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, 0);
-    weft__raw(SYS_close, fd);
-}
-
-static const char vm_object;
-
-#define REGION_SIZE (-1) /* in place of the file's size: a region */
-
-/* Both modes, at a tick of its own: its lines are taken, and the lock of shared memory, which others may have had since the
- * address space was changed. They come after that change, and this after them. */
-static void add_region(struct weft_thread *t, const struct weft_region *r) {
-    weft__tick(t);
-    weft__shm_add(t, r);
-}
-
-/* One that mremap left where it was has its lines already, and the lock: others may be using it. */
-static void add_moved(struct weft_thread *t, const struct weft_region *r, long from) {
-    if (r->start == (uint64_t)from)
-        weft__shm_add(t, r);
-    else
-        add_region(t, r);
-}
-
-static long vm_call(struct weft_thread *t, long nr, const long a[6]) {
-    long b[6], r;
-    for (int i = 0; i < 6; i++) b[i] = a[i];
-    int fixed = nr == SYS_mmap && (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED;
-    int changes = nr == SYS_munmap || nr == SYS_mremap || nr == SYS_mprotect || fixed;
-    /* What is to be discarded when the kernel likes is discarded now. */
-    if (nr == SYS_madvise && a[2] == MADV_FREE) b[2] = MADV_DONTNEED;
-    int discards = nr == SYS_madvise && (b[2] == MADV_DONTNEED || b[2] == MADV_REMOVE || b[2] == 24 /* MADV_DONTNEED_LOCKED */);
-    if (weft__mode == WEFT_RECORD && (changes || discards)) {
-        if (changes) weft__constant_lost((uint64_t)a[0], (uint64_t)a[1]);
-        t->common_skip = 1;
-        weft__take(t, (void *)a[0], (size_t)a[1]);
-        t->common_skip = 0;
-    }
-    if (weft__mode == WEFT_RECORD && nr == SYS_brk) {
-        uint64_t end = weft__place_brk(0);
-        if ((uint64_t)a[0] >= WEFT_PLACE_BRK && (uint64_t)a[0] < end) weft__take(t, (void *)a[0], end - (uint64_t)a[0]);
-    }
-    struct {
-        int64_t size, mtime;
-        char path[1024];
-    } f = {0};
-    size_t fn = 0;
-    int keep = 0, again = 0;
-    int is_shared = nr == SYS_mmap && ((a[3] & MAP_TYPE) == MAP_SHARED || (a[3] & MAP_TYPE) == MAP_SHARED_VALIDATE);
-    int is_file = nr == SYS_mmap && !(a[3] & MAP_ANONYMOUS) && (int)a[4] >= 0, is_region = is_shared && (a[3] & MAP_ANONYMOUS);
-    struct weft_region region = {.prot = (int)a[2], .size = ((size_t)a[1] + 4095) & ~4095ul}, moved;
-    if (is_shared && (is_file || is_region)) {
-        b[3] = (a[3] & ~(MAP_TYPE | MAP_SYNC)) | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-        b[4] = -1;
-        b[5] = 0;
-    }
-    /* Steered: what the trace has goes where it was; the rest is as ever, but there are no files. */
-    struct weft_sched_item *given = weft__given ? weft__given_find(t, WEFT_ITEM_INPUT, nr) : NULL;
-    if (given && nr != SYS_mmap && nr != SYS_mremap) {
-        weft__given_use(t, given);
-        given = NULL;
-    }
-    if (weft__given && is_file && !given) weft__missing("thread %u at tick %lu maps a file, which it did not in the trace", t->slot, t->tls->clock);
-    if (RECORD || (weft__given && !given)) {
-        int writable = 0;
-        if (is_file) {
-            char link[64];
-            weft__format(link, sizeof link, "/proc/self/fd/%d", (int)a[4]);
-            long n = weft__raw(SYS_readlink, link, f.path, sizeof f.path - 1);
-            struct { char x[144]; } st;
-            weft__raw(SYS_fstat, a[4], &st);
-            __builtin_memcpy(&f.size, st.x + 48, 8);
-            __builtin_memcpy(&f.mtime, st.x + 88, 8);
-            fn = 16 + (n > 0 ? (size_t)n : 0) + 1;
-            uint64_t links;
-            int64_t ns;
-            struct weft_shm_file id;
-            __builtin_memcpy(&links, st.x + 16, 8);
-            __builtin_memcpy(&ns, st.x + 96, 8);
-            __builtin_memcpy(&id, st.x, sizeof id);
-            long flags = weft__raw(SYS_fcntl, a[4], F_GETFL, 0);
-            writable = !failed(flags) && (flags & O_ACCMODE) == O_RDWR;
-            int data = !(a[2] & PROT_EXEC), own = data && t->maps == WEFT_MAPS_OWN;
-            int written = data && (!links || f.mtime * NS + ns >= weft__started || weft__shm_file_written(&id));
-            is_region = is_shared && (writable || (own && (written || may_be_written(a[4]))));
-            keep = written || (own && (f.size - a[5] <= KEEP_MAX || a[1] <= KEEP_MAX));
-            if (is_region) {
-                if (a[2] & PROT_EXEC) weft__refuse("mmap: a shared mapping of a file that is executed and may be written cannot be recorded yet");
-                if (writable) weft__shm_file_write(&id);
-                f.size = REGION_SIZE;
-                fn = 16;
-                keep = 0;
-            } else if (is_shared)
-                for (int i = 3; i < 6; i++) b[i] = a[i];
-        }
-        region.foreign = t->maps == WEFT_MAPS_FOREIGN;
-        if (is_region && is_file && region.foreign) weft__shm_refuse_foreign(weft__caller());
-        if (nr == SYS_mremap && (a[3] & MREMAP_FIXED) && weft__shm_regions && weft__shm_touches((uint64_t)a[4], (uint64_t)a[2]))
-            weft__refuse("mremap over a shared mapping cannot be recorded yet");
-        weft__lock(&vm_lock);
-        while (nr == SYS_mremap && !weft__shm_may_grow(t, a)) {
-            weft__unlock(&vm_lock);
-            t->common_skip = 1;
-            weft__take(t, (void *)a[0], (size_t)a[2]);
-            t->common_skip = 0;
-            weft__lock(&vm_lock);
-        }
-        int touches = (changes || nr == SYS_madvise) && weft__shm_regions && weft__shm_touches((uint64_t)a[0], (uint64_t)a[1]);
-        if (touches && nr != SYS_madvise) weft__shm_hold(t, 0);
-        r = is_region && is_file ? weft__shm_file(a, writable, &region) : 0;
-        if (touches && nr == SYS_mprotect && weft__shm_denies(a)) r = -EACCES;
-        if (touches && nr == SYS_mremap && (!a[1] || (a[3] & ~(MREMAP_MAYMOVE | MREMAP_FIXED))))
-            weft__refuse("mremap: a second mapping of shared memory cannot be recorded yet");
-        uint64_t at, n;
-        if (!r && !(touches && nr == SYS_madvise && weft__shm_advise(a, &r)))
-            while ((r = weft__place(t, nr, b, &at, &n)) == -WEFT_PLACE_TAKE) {
-                if (t->common) weft__shm_drop(t);
-                weft__unlock(&vm_lock);
-                t->common_skip = 1;
-                while (weft__rec_maps_take(t, at, n)) {}
-                t->common_skip = 0;
-                weft__lock(&vm_lock);
-                if (touches) weft__shm_hold(t, 0);
-            }
-        weft__order(t, &vm_object); /* it has taken what it needs: nobody who comes after it has something that it waits for */
-        if (failed(r) && region.back) weft__raw(SYS_munmap, region.back, region.size);
-        if (touches && changes && !failed(r)) again = weft__shm_changed(t, nr, a, r, &moved);
-        if (keep && !failed(r)) {
-            size_t n = mapped_bytes(t, a, f.size, fn);
-            weft__copy(t->bounce, &f, fn);
-            weft__log_input(t, (uint64_t)nr, r, t->bounce, fn + n);
-        } else
-            weft__log_input(t, (uint64_t)nr, r, &f, fn);
-        weft__unlock(&vm_lock);
-        if (again) add_moved(t, &moved, a[0]);
-        if (is_region && !failed(r)) {
-            region.start = (uint64_t)r;
-            add_region(t, &region);
-        }
-        return r;
-    }
-    if (weft__given) weft__order(t, &vm_object);
-    struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
-    if (!it) weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot, t->tls->clock, weft__sys_name(nr));
-    int64_t was;
-    __builtin_memcpy(&was, weft__gate_data(it), 8);
-    if (failed(was) || (nr == SYS_brk && was != a[0])) return was;
-    int fd = -1;
-    if (nr == SYS_mmap) {
-        b[0] = was;
-        b[3] = (b[3] & ~MAP_FIXED_NOREPLACE) | MAP_FIXED;
-        if (is_file) {
-            const char *d = (const char *)weft__gate_data(it) + 8;
-            size_t n = it->size - 8;
-            __builtin_memcpy(&f, d, n < sizeof f ? n : sizeof f);
-            is_region = f.size == REGION_SIZE;
-        }
-        region.common = is_region && is_file;
-        if (is_file && !is_region) {
-            const char *d = (const char *)weft__gate_data(it) + 8;
-            size_t n = it->size - 8;
-            b[3] = (a[3] & ~MAP_FIXED_NOREPLACE) | MAP_FIXED;
-            b[5] = a[5];
-            fn = 16;
-            while (fn < n && d[fn]) fn++;
-            fn++;
-            if (fn < n) { /* what it showed is in the trace */
-                r = weft__raw(SYS_mmap, was, a[1], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-                if (r == was) {
-                    weft__copy((void *)was, d + fn, n - fn);
-                    weft__raw(SYS_mprotect, was, a[1], a[2]);
-                    map_beyond(was + (long)((n - fn + 4095) & ~4095ul), was + a[1], a[2]);
-                }
-                goto done;
-            }
-            fd = (int)weft__raw(SYS_open, f.path, O_RDONLY | O_CLOEXEC, 0);
-            struct { char x[144]; } st;
-            int64_t size = -1, mtime = -1;
-            if (fd >= 0 && weft__raw(SYS_fstat, fd, &st) == 0) {
-                __builtin_memcpy(&size, st.x + 48, 8);
-                __builtin_memcpy(&mtime, st.x + 88, 8);
-            }
-            if (size != f.size || mtime != f.mtime)
-                weft__diverged("the file %s, which the program maps, is gone or has changed since the recording", f.path);
-            b[4] = fd;
-        }
-    } else if (nr == SYS_mremap && was != a[0]) {
-        b[3] = MREMAP_MAYMOVE | MREMAP_FIXED;
-        b[4] = was;
-    }
-    if (nr == SYS_brk)
-        r = (long)weft__place_brk((uint64_t)a[0]);
-    else if (!(nr == SYS_madvise && weft__shm_regions && weft__shm_touches((uint64_t)a[0], (uint64_t)a[1]) && weft__shm_advise(a, &r)))
-        r = raw(nr, b);
-    if (fd >= 0) weft__raw(SYS_close, fd);
-done:
-    if (r != was)
-        weft__diverged("thread %u at tick %lu: %s gave 0x%lx, recorded was 0x%lx", t->slot, t->tls->clock, weft__sys_name(nr), r, was);
-    if (changes && weft__shm_regions && weft__shm_touches((uint64_t)a[0], (uint64_t)a[1]) && weft__shm_changed(t, nr, a, r, &moved))
-        add_moved(t, &moved, a[0]);
-    if (is_region) {
-        region.start = (uint64_t)r;
-        add_region(t, &region);
-    }
-    return r;
-}
-
-static long do_msync(struct weft_thread *t, const long a[6]) {
-    long r = 0;
-    int common = weft__shm_regions && weft__shm_touches((uint64_t)a[0], (uint64_t)a[1]);
-    if (!common || RECORD) {
-        if (RECORD) weft__outside(t);
-        r = common ? weft__shm_sync(a) : raw(SYS_msync, a);
-        if (RECORD) weft__inside(t);
-    }
-    return common ? weft__input(t, SYS_msync, r, NULL, 0) : r;
-}
-
-static long do_shmat(struct weft_thread *t, const long a[6]) {
-    struct weft_region region = {0};
-    struct { uint64_t size, prot; } x = {0};
-    long r = 0;
-    if (RECORD) {
-        if (t->maps == WEFT_MAPS_FOREIGN) weft__shm_refuse_foreign(weft__caller());
-        if (a[1] && (a[2] & 040000)) weft__refuse("shmat with SHM_REMAP cannot be recorded yet");
-        weft__lock(&vm_lock);
-        weft__order(t, &vm_object);
-        r = weft__shm_attach(a, &region);
-        x.size = region.size;
-        x.prot = (uint64_t)region.prot;
-    }
-    r = weft__input(t, SYS_shmat, r, &x, sizeof x);
-    if (RECORD) weft__unlock(&vm_lock);
-    if (failed(r)) return r;
-    if (!RECORD) {
-        region = (struct weft_region){.start = (uint64_t)r, .size = x.size, .prot = (int)x.prot, .segment = (uint64_t)r, .common = 1};
-        if (weft__raw(SYS_mmap, r, x.size, x.prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != r)
-            weft__diverged("thread %u at tick %lu: a shared segment cannot be mapped at 0x%lx", t->slot, t->tls->clock, r);
-    }
-    add_region(t, &region);
-    return r;
-}
-
-static long do_shmdt(struct weft_thread *t, const long a[6]) {
-    if (RECORD) {
-        weft__lock(&vm_lock);
-        weft__order(t, &vm_object);
-        if (weft__shm_regions) weft__shm_hold(t, 0);
-    }
-    long r = weft__shm_detach(t, (uint64_t)a[0]);
-    if (RECORD) weft__unlock(&vm_lock);
-    return r;
-}
-
-static long do_shmctl(struct weft_thread *t, const long a[6]) {
-    switch (a[1]) {
-    case 0: case 11: case 12: return emulated(t, SYS_shmctl, a, ""); /* IPC_RMID, SHM_LOCK, SHM_UNLOCK */
-    case 1: return emulated(t, SYS_shmctl, a, "i2=112");             /* IPC_SET */
-    case 2: return emulated(t, SYS_shmctl, a, "o2=112");             /* IPC_STAT */
-    default: weft__refuse("shmctl command %ld cannot be recorded yet", a[1]);
-    }
 }
 
 /* ---- the end of the process */
@@ -1001,7 +689,7 @@ static long do_ioctl(struct weft_thread *t, const long a[6]) {
         {SIOCGIFBRDADDR, "b2=40"}, {SIOCGIFMTU, "b2=40"}, {SIOCGIFHWADDR, "b2=40"}, {SIOCGIFINDEX, "b2=40"},
     };
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].req == (unsigned long)a[1]) return emulated(t, SYS_ioctl, a, known[i].params);
+        if (known[i].req == (unsigned long)a[1]) return weft__emulated(t, SYS_ioctl, a, known[i].params);
     weft__refuse("ioctl 0x%lx cannot be recorded yet", (unsigned long)a[1]);
 }
 
@@ -1009,11 +697,11 @@ static long do_ioctl(struct weft_thread *t, const long a[6]) {
 static long do_prctl(struct weft_thread *t, const long a[6]) {
     switch (a[0]) {
     case PR_GET_PDEATHSIG: case PR_GET_UNALIGN: case PR_GET_TSC: case PR_GET_CHILD_SUBREAPER:
-        return emulated(t, SYS_prctl, a, nowhere(a[1]) ? "" : "o1=4");
-    case PR_GET_TID_ADDRESS: return emulated(t, SYS_prctl, a, nowhere(a[1]) ? "" : "o1=8");
-    case PR_GET_NAME: return emulated(t, SYS_prctl, a, nowhere(a[1]) ? "" : "o1=16");
+        return weft__emulated(t, SYS_prctl, a, nowhere(a[1]) ? "" : "o1=4");
+    case PR_GET_TID_ADDRESS: return weft__emulated(t, SYS_prctl, a, nowhere(a[1]) ? "" : "o1=8");
+    case PR_GET_NAME: return weft__emulated(t, SYS_prctl, a, nowhere(a[1]) ? "" : "o1=16");
     case PR_SET_NAME: {
-        long r = emulated(t, SYS_prctl, a, nowhere(a[1]) ? "" : "i1s");
+        long r = weft__emulated(t, SYS_prctl, a, nowhere(a[1]) ? "" : "i1s");
         if (!RECORD && r == 0) raw(SYS_prctl, a); /* for those who look at the threads of a replay */
         return r;
     }
@@ -1022,8 +710,8 @@ static long do_prctl(struct weft_thread *t, const long a[6]) {
     case PR_GET_SECUREBITS: case PR_SET_SECUREBITS: case PR_SET_TIMERSLACK: case PR_GET_TIMERSLACK:
     case PR_SET_CHILD_SUBREAPER: case PR_SET_NO_NEW_PRIVS: case PR_GET_NO_NEW_PRIVS: case PR_SET_THP_DISABLE:
     case PR_GET_THP_DISABLE: case PR_CAP_AMBIENT: case PR_GET_SPECULATION_CTRL: case PR_SET_SPECULATION_CTRL:
-    case PR_SET_PTRACER: return emulated(t, SYS_prctl, a, "");
-    case PR_SET_VMA: return vm_call(t, SYS_prctl, a);
+    case PR_SET_PTRACER: return weft__emulated(t, SYS_prctl, a, "");
+    case PR_SET_VMA: return weft__sys_vm(t, SYS_prctl, a);
     default: weft__refuse("prctl option %ld cannot be recorded yet", a[0]);
     }
 }
@@ -1031,17 +719,17 @@ static long do_prctl(struct weft_thread *t, const long a[6]) {
 static long do_fcntl(struct weft_thread *t, const long a[6]) {
     switch (a[1]) {
     case F_GETLK:
-    case F_OFD_GETLK: return emulated(t, SYS_fcntl, a, "b2=32");
-    case F_GETOWN_EX: return emulated(t, SYS_fcntl, a, "o2=8");
-    case F_SETOWN_EX: return emulated(t, SYS_fcntl, a, "i2=8");
+    case F_OFD_GETLK: return weft__emulated(t, SYS_fcntl, a, "b2=32");
+    case F_GETOWN_EX: return weft__emulated(t, SYS_fcntl, a, "o2=8");
+    case F_SETOWN_EX: return weft__emulated(t, SYS_fcntl, a, "i2=8");
     case F_SETLK:
     case F_SETLKW:
     case F_OFD_SETLK:
-    case F_OFD_SETLKW: return emulated(t, SYS_fcntl, a, "i2=32");
+    case F_OFD_SETLKW: return weft__emulated(t, SYS_fcntl, a, "i2=32");
     case F_DUPFD: case F_DUPFD_CLOEXEC: case F_GETFD: case F_SETFD: case F_GETFL: case F_SETFL: case F_GETOWN: case F_SETOWN:
     case F_SETSIG: case F_GETSIG: case F_GETLEASE: case F_SETLEASE: case F_NOTIFY: case F_SETPIPE_SZ: case F_GETPIPE_SZ:
     case F_ADD_SEALS: case F_GET_SEALS: {
-        long r = emulated(t, SYS_fcntl, a, "");
+        long r = weft__emulated(t, SYS_fcntl, a, "");
         weft__file_after(t, SYS_fcntl, a, r, 0);
         track_fd(SYS_fcntl, a, r);
         return r;
@@ -1053,9 +741,9 @@ static long do_fcntl(struct weft_thread *t, const long a[6]) {
 static long do_semctl(struct weft_thread *t, const long a[6]) {
     switch (a[2] & 0xff) {
     case 0: case 11: case 12: case 14: case 15: case 16: /* IPC_RMID, GETPID, GETVAL, GETNCNT, GETZCNT, SETVAL */
-        return emulated(t, SYS_semctl, a, "");
-    case 1: return emulated(t, SYS_semctl, a, "i3=104"); /* IPC_SET */
-    case 2: return emulated(t, SYS_semctl, a, "o3=104"); /* IPC_STAT */
+        return weft__emulated(t, SYS_semctl, a, "");
+    case 1: return weft__emulated(t, SYS_semctl, a, "i3=104"); /* IPC_SET */
+    case 2: return weft__emulated(t, SYS_semctl, a, "o3=104"); /* IPC_STAT */
     case 13: case 17: { /* GETALL, SETALL: a number for each semaphore of the set */
         char ds[104], params[32];
         int64_t n = 0;
@@ -1063,7 +751,7 @@ static long do_semctl(struct weft_thread *t, const long a[6]) {
         n = weft__input(t, SYS_semctl, n, NULL, 0);
         weft__tick(t);
         weft__format(params, sizeof params, "%c3=%lu", (a[2] & 0xff) == 13 ? 'o' : 'i', (unsigned long)n * 2);
-        return emulated(t, SYS_semctl, a, params);
+        return weft__emulated(t, SYS_semctl, a, params);
     }
     default: weft__refuse("semctl command %ld cannot be recorded yet", a[2]);
     }
@@ -1071,9 +759,9 @@ static long do_semctl(struct weft_thread *t, const long a[6]) {
 
 static long do_msgctl(struct weft_thread *t, const long a[6]) {
     switch (a[1] & 0xff) {
-    case 0: return emulated(t, SYS_msgctl, a, "");       /* IPC_RMID */
-    case 1: return emulated(t, SYS_msgctl, a, "i2=120"); /* IPC_SET */
-    case 2: return emulated(t, SYS_msgctl, a, "o2=120"); /* IPC_STAT */
+    case 0: return weft__emulated(t, SYS_msgctl, a, "");       /* IPC_RMID */
+    case 1: return weft__emulated(t, SYS_msgctl, a, "i2=120"); /* IPC_SET */
+    case 2: return weft__emulated(t, SYS_msgctl, a, "o2=120"); /* IPC_STAT */
     default: weft__refuse("msgctl command %ld cannot be recorded yet", a[1]);
     }
 }
@@ -1094,7 +782,7 @@ static long do_select(struct weft_thread *t, long nr, const long a[6]) {
         sixth.mask = weft__signal_mask_in(t, *(long *)a[5], &mask, &kernel);
         b[5] = (long)&sixth;
     }
-    long r = emulated(t, nr, b, p);
+    long r = weft__emulated(t, nr, b, p);
     return weft__signal_mask_out(t, r, &mask, sixth.mask != NULL);
 }
 
@@ -1206,7 +894,7 @@ static long do_futex(struct weft_thread *t, const long a[6], int foreign) {
 static long do_mincore(struct weft_thread *t, const long a[6]) {
     char p[32];
     weft__format(p, sizeof p, "o2=%lu", ((size_t)a[1] + 4095) / 4096);
-    return emulated(t, SYS_mincore, a, nowhere(a[2]) ? "" : p);
+    return weft__emulated(t, SYS_mincore, a, nowhere(a[2]) ? "" : p);
 }
 
 long weft__sys_kill(struct weft_thread *t, long nr, const long a[6]);
@@ -1218,7 +906,7 @@ static long with_mask(struct weft_thread *t, long nr, const long a[6]) {
     uint64_t mask = 0, kernel;
     long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
     b[at] = (long)weft__signal_mask_in(t, a[at], &mask, &kernel);
-    long r = emulated(t, nr, b, nr == SYS_ppoll ? "b0:1*8 i2=16" : "o1:r*12");
+    long r = weft__emulated(t, nr, b, nr == SYS_ppoll ? "b0:1*8 i2=16" : "o1:r*12");
     return weft__signal_mask_out(t, r, &mask, a[at] != 0);
 }
 
@@ -1270,7 +958,7 @@ int weft__sys_traceless(struct weft_thread *t, long nr, const long a[6], uint64_
 static long own_call(struct weft_thread *t, long nr, const long a[6], int how, const long shadow[6], const char *params) {
     if (how == WEFT_OWN_LIVE) {
         t->live = 1;
-        long r = emulated(t, nr, shadow, nr == SYS_recvfrom && !a[4] && !a[5] ? "o1:r" : params);
+        long r = weft__emulated(t, nr, shadow, nr == SYS_recvfrom && !a[4] && !a[5] ? "o1:r" : params);
         t->live = 0;
         weft__own_end(nr, a);
         return r;
@@ -1324,7 +1012,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
         else if (RECORD && (nr == SYS_read || nr == SYS_pread64) && unlikely(weft__file_refers(a[0]) && a[2] >= 0 && a[1] && !nowhere(a[1])))
             r = weft__file_read(t, nr, a);
         else
-            r = emulated(t, nr, a, points_nowhere(a, e->params) ? "" : nr == SYS_recvfrom && !a[4] && !a[5] ? "o1:r" : e->params);
+            r = weft__emulated(t, nr, a, points_nowhere(a, e->params) ? "" : nr == SYS_recvfrom && !a[4] && !a[5] ? "o1:r" : e->params);
         if (lock) weft__unlock(lock);
         if (unlikely(weft__given)) weft__own_made(nr, a, r);
         if (file) weft__file_after(t, nr, a, r, before);
@@ -1336,11 +1024,11 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
         return r;
     }
     case WRITE:
-        if (unlikely(a[2] > 0 && (!a[1] || nowhere(a[1])))) return emulated(t, nr, a, "");
+        if (unlikely(a[2] > 0 && (!a[1] || nowhere(a[1])))) return weft__emulated(t, nr, a, "");
         return do_write(t, nr, a);
     case VM:
         if (unlikely(weft__given)) weft__own_begin(t, nr, a, (long[6]){0});
-        return vm_call(t, nr, a);
+        return weft__sys_vm(t, nr, a);
     case NATIVE:
         if (RECORD) weft__outside(t);
         if (weft__given && nr == SYS_sched_yield) weft__turns_yield(t);
@@ -1375,32 +1063,32 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case SYS_pselect6: return do_select(t, nr, a);
     case SYS_writev:
     case SYS_pwritev:
-    case SYS_pwritev2: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_writev(t, nr, a);
+    case SYS_pwritev2: return !a[1] || nowhere(a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_writev(t, nr, a);
     case SYS_readv:
     case SYS_preadv:
-    case SYS_preadv2: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_readv(t, nr, a);
-    case SYS_sendto: return (a[2] && !a[1]) || nowhere(a[1]) || nowhere(a[4]) ? emulated(t, nr, a, "") : weft__sys_sendto(t, a);
-    case SYS_sendmsg: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_sendmsg(t, a);
-    case SYS_recvmsg: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_recvmsg(t, a);
+    case SYS_preadv2: return !a[1] || nowhere(a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_readv(t, nr, a);
+    case SYS_sendto: return (a[2] && !a[1]) || nowhere(a[1]) || nowhere(a[4]) ? weft__emulated(t, nr, a, "") : weft__sys_sendto(t, a);
+    case SYS_sendmsg: return !a[1] || nowhere(a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_sendmsg(t, a);
+    case SYS_recvmsg: return !a[1] || nowhere(a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_recvmsg(t, a);
     case SYS_sendmmsg:
-    case SYS_recvmmsg: return !a[1] || nowhere(a[1]) ? emulated(t, nr, a, "") : weft__sys_mmsg(t, nr, a);
+    case SYS_recvmmsg: return !a[1] || nowhere(a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_mmsg(t, nr, a);
     case SYS_semctl: return do_semctl(t, a);
     case SYS_msgctl: return do_msgctl(t, a);
-    case SYS_shmat: return do_shmat(t, a);
-    case SYS_shmdt: return do_shmdt(t, a);
-    case SYS_shmctl: return do_shmctl(t, a);
-    case SYS_msync: return do_msync(t, a);
+    case SYS_shmat: return weft__sys_shmat(t, a);
+    case SYS_shmdt: return weft__sys_shmdt(t, a);
+    case SYS_shmctl: return weft__sys_shmctl(t, a);
+    case SYS_msync: return weft__sys_msync(t, a);
     case SYS_futex: return do_futex(t, a, 0);
     case SYS_mincore: return do_mincore(t, a);
     case SYS_rt_sigaction: return weft__sys_sigaction(t, a);
     case SYS_rt_sigprocmask: return weft__sys_sigprocmask(t, a);
     case SYS_sigaltstack: return weft__sys_sigaltstack(t, a);
     case SYS_rt_sigsuspend: return weft__sys_sigsuspend(t, a);
-    case SYS_rt_sigtimedwait: return emulated(t, nr, a, "i0=8 o1=128 i2=16");
+    case SYS_rt_sigtimedwait: return weft__emulated(t, nr, a, "i0=8 o1=128 i2=16");
     case SYS_ppoll:
     case SYS_epoll_pwait: return with_mask(t, nr, a);
     case SYS_timer_create:
-        return emulated(t, nr, a, "i1=64 o2=4");
+        return weft__emulated(t, nr, a, "i1=64 o2=4");
     case SYS_kill:
     case SYS_tkill:
     case SYS_tgkill: return weft__sys_kill(t, nr, a);

@@ -4,9 +4,11 @@
 #define WEFT_RUNTIME_SYS_CALLS_H
 
 #include "runtime.h"
+#include "sys.h"
 
 #define RECORD WEFT_LIVE /* calls are made; else what they gave is given */
 static inline int failed(long r) { return r < 0 && r > -4096; }
+static inline long raw(long nr, const long a[6]) { return weft__raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]); }
 
 /* ---- sys.c */
 const char *weft__sys_name(long nr);
@@ -14,6 +16,8 @@ const char *weft__sys_name(long nr);
 /* At least n bytes of the thread's own, which the kernel may read and write while the thread is outside. What was in it
  * stays when it grows. */
 unsigned char *weft__bounce(struct weft_thread *t, size_t n);
+/* Does call nr, as its parameters say (syscalls.def); what it gives is an input. */
+long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char *params);
 /* Does call nr with arguments b, by which the n bytes at data go out; replay compares them instead. */
 long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n);
 
@@ -48,6 +52,14 @@ void weft__own_made(long nr, const long a[6], long r); /* after a call that may 
 
 /* ---- exec.c */
 long weft__sys_execve(struct weft_thread *t, const long a[6]);
+
+/* ---- sys_vm.c */
+void weft__sys_vm_forked(void);
+long weft__sys_vm(struct weft_thread *t, long nr, const long a[6]);
+long weft__sys_msync(struct weft_thread *t, const long a[6]);
+long weft__sys_shmat(struct weft_thread *t, const long a[6]);
+long weft__sys_shmdt(struct weft_thread *t, const long a[6]);
+long weft__sys_shmctl(struct weft_thread *t, const long a[6]);
 
 /* ---- sys_vec.c */
 long weft__sys_writev(struct weft_thread *t, long nr, const long a[6]);
