@@ -381,6 +381,68 @@ static void asm_inst(struct weft_rw *r, LLVMValueRef i) {
     weft__rw_group_end(r);
 }
 
+/* Instructions of the processor's own that access memory: what they can touch is owned, masked out or not, and as with other masked ones nothing of it is
+ * verified. Their operands tell how much it is: a gather or scatter has a base, indices and, last, their scale; others access at most
+ * as many bytes as their largest operand or their result has. Those that save or restore the processor's state are about an object. */
+static int is_any_of(const char *name, const char *const *list) {
+    for (; *list; list++)
+        if (!strncmp(name, *list, strlen(*list))) return 1;
+    return 0;
+}
+
+static void of_processor(struct weft_rw *r, LLVMValueRef i, const char *name) {
+    static const char *const nothing[] = {"sse2.clflush", "clflushopt", "clwb", "cldemote", "sse3.monitor", "monitorx", "umonitor", "sse.prefetch", NULL},
+                             *const state[] = {"fx", "xsave", "xrstor", "aes", "encodekey", "tile", NULL}, *const lines[] = {"clzero", "movdir64b", "enqcmd", NULL},
+                             *const past[] = {"sse2.maskmov", "mmx.maskmov", "sse4a.movnt", "clzero", "movdir", NULL};
+    unsigned args = LLVMGetNumArgOperands(i);
+    LLVMValueRef base = NULL, index = NULL;
+    uint64_t most = LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMVoidTypeKind ? 0 : weft__rw_size_of(r, LLVMTypeOf(i));
+    int write = !most || strstr(name, "xadd"), each = strstr(name, "gather") || strstr(name, "scatter"), any = 0;
+    LLVMTypeRef data = most ? LLVMTypeOf(i) : NULL;
+    if (is_any_of(name, nothing)) return;
+    for (unsigned k = 0; k < args; k++) {
+        LLVMValueRef v = LLVMGetOperand(i, k);
+        LLVMTypeRef t = LLVMTypeOf(v);
+        if (LLVMGetTypeKind(t) == LLVMPointerTypeKind) {
+            any |= weft__facts_access(r->f, i, (int)k) == WEFT_WHY_ORDERED;
+            base = v;
+            continue;
+        }
+        if (weft__rw_size_of(r, t) > most) most = weft__rw_size_of(r, t);
+        if (!each || LLVMGetTypeKind(t) != LLVMVectorTypeKind) continue;
+        /* gather: what stays where nothing is loaded, base, indices, mask; scatter: base, mask, indices, data */
+        if (k == 2) index = v;
+        if (k == 3 && strstr(name, "scatter")) data = t;
+    }
+    if (!any) return;
+    if (is_any_of(name, past)) weft__rw_fence_after(r, i);
+    if (!each && !is_any_of(name, state) && !is_any_of(name, lines) && most <= 64) {
+        for (unsigned k = 0; k < args; k++)
+            if (weft__facts_access(r->f, i, (int)k) == WEFT_WHY_ORDERED)
+                weft__rw_check_any(r, i, LLVMGetOperand(i, k), most ? most : 4, 1, write ? WEFT_ACC_WRITE | WEFT_ACC_PARTIAL : 0);
+        return;
+    }
+    weft__rw_group_begin(r, i);
+    if (each && index && data && LLVMGetTypeKind(data) == LLVMVectorTypeKind) {
+        unsigned n = LLVMGetVectorSize(data), m = LLVMGetVectorSize(LLVMTypeOf(index));
+        LLVMValueRef scale = LLVMBuildZExt(r->b, LLVMGetOperand(i, args - 1), r->i64, "");
+        for (unsigned k = 0; k < (n < m ? n : m); k++) {
+            LLVMValueRef x = LLVMBuildExtractElement(r->b, index, LLVMConstInt(r->i32, k, 0), "");
+            x = LLVMBuildMul(r->b, LLVMBuildSExtOrBitCast(r->b, x, r->i64, ""), scale, "");
+            LLVMValueRef p = LLVMBuildGEP2(r->b, LLVMInt8TypeInContext(LLVMGetTypeContext(r->i64)), base, &x, 1, "");
+            weft__rw_group_range(r, p, weft__rw_i64c(r, weft__rw_size_of(r, LLVMGetElementType(data))), write);
+        }
+    } else
+        for (unsigned k = 0; k < args; k++) {
+            if (weft__facts_access(r->f, i, (int)k) != WEFT_WHY_ORDERED) continue;
+            if (is_any_of(name, lines))
+                weft__rw_group_range(r, LLVMGetOperand(i, k), weft__rw_i64c(r, 64), 1);
+            else
+                weft__rw_group_object(r, LLVMGetOperand(i, k));
+        }
+    weft__rw_group_end(r);
+}
+
 /* Intrinsics that touch memory or are inputs; the rest is left as it is. */
 static void intrinsic(struct weft_rw *r, LLVMValueRef i, const char *name) {
     static const struct {
@@ -398,6 +460,10 @@ static void intrinsic(struct weft_rw *r, LLVMValueRef i, const char *name) {
             input_result(r, i, v, 2);
             return;
         }
+    if (!strncmp(name, "llvm.x86.", 9)) {
+        of_processor(r, i, name + 9);
+        return;
+    }
     int store = !strncmp(name, "llvm.masked.store", 17) || !strncmp(name, "llvm.masked.compressstore", 25);
     if (store || !strncmp(name, "llvm.masked.load", 16) || !strncmp(name, "llvm.masked.expandload", 22)) {
         /* All lanes, masked out or not: their lines are only owned, not touched. So there is no verify either. */

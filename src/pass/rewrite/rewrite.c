@@ -32,6 +32,14 @@ static uint32_t atomic_op(LLVMValueRef i) {
     }
 }
 
+/* Stores that go past the cache may be seen after later ones, the release of their word among them: not across a fence. */
+void weft__rw_fence_after(struct weft_rw *r, LLVMValueRef i) {
+    LLVMPositionBuilderBefore(r->b, LLVMGetNextInstruction(i));
+    LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(i));
+    LLVMValueRef fence = LLVMGetInlineAsm(r->cold_t, "sfence", 6, "~{memory}", 9, 1, 0, LLVMInlineAsmDialectATT, 0);
+    weft__rw_call0(r, fence);
+}
+
 /* `checked`: else the access is only verified. */
 static void access_inst(struct weft_rw *r, LLVMValueRef i, int checked) {
     LLVMValueRef p;
@@ -73,13 +81,7 @@ static void access_inst(struct weft_rw *r, LLVMValueRef i, int checked) {
         weft__rw_check_any(r, i, p, n, al, flags);
     r->atomic = NULL;
     if (!n || LLVMGetPointerAddressSpace(LLVMTypeOf(p))) return;
-    if ((flags & WEFT_ACC_WRITE) && LLVMGetMetadata(i, LLVMGetMDKindIDInContext(r->c, "nontemporal", 11))) {
-        /* Such a store may be seen after later ones, the release of its word among them: not across a fence. */
-        LLVMPositionBuilderBefore(r->b, LLVMGetNextInstruction(i));
-        LLVMSetCurrentDebugLocation2(r->b, LLVMInstructionGetDebugLoc(i));
-        LLVMValueRef fence = LLVMGetInlineAsm(r->cold_t, "sfence", 6, "~{memory}", 9, 1, 0, LLVMInlineAsmDialectATT, 0);
-        weft__rw_call0(r, fence);
-    }
+    if ((flags & WEFT_ACC_WRITE) && LLVMGetMetadata(i, LLVMGetMDKindIDInContext(r->c, "nontemporal", 11))) weft__rw_fence_after(r, i);
     weft__rw_verify(r, i, p, n, flags);
 }
 

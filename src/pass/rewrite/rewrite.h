@@ -72,6 +72,8 @@ void weft__rw_check_any(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, 
                         uint32_t flags);
 /* A call of __weft_repeat becomes a comparison of the id. */
 void weft__rw_repeat(struct weft_rw *r, LLVMValueRef call);
+/* A fence behind a store that goes past the cache. */
+void weft__rw_fence_after(struct weft_rw *r, LLVMValueRef i);
 /* In a verify build: what was accessed. */
 void weft__rw_verify(struct weft_rw *r, LLVMValueRef after, LLVMValueRef p, uint64_t n, uint32_t flags);
 /* A group of ranges that are owned together: begin before `before`, any number of ranges, end. */
