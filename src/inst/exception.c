@@ -39,14 +39,14 @@ extern _Noreturn void _ZSt9terminatev(void);
 #define CXX 0x432b2bull       /* "C++", in any vendor's class; one byte follows */
 #define GNU 0x474e5543432b2bull /* "GNUCC++" */
 
-/* A function of the runtime: its operand is taken before the call, so the access is ordered, and a verify build does not
- * hash the value, which counting up makes differ. */
-extern unsigned __atomic_fetch_sub_4(volatile void *p, unsigned n, int order);
+/* A function of the runtime that counts down and tells no more than whether that was the last reference: its operand is taken before the call, so the
+ * access is ordered; the count itself, which counting up makes differ, is not hashed by a verify build, and no register or stack slot keeps it. */
+extern int __atomic_fetch_last_4(volatile int *count);
 
 /* Counts down, unless this is the last reference. */
 static int is_last(void *object) {
     int *count = &((struct counted *)object - 1)->references;
-    if (__atomic_fetch_sub_4(count, 1, __ATOMIC_ACQ_REL) != 1) return 0;
+    if (!__atomic_fetch_last_4(count)) return 0;
     *count = 1;
     return 1;
 }

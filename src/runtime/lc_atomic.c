@@ -218,3 +218,7 @@ _Bool weft__at_lock_free(size_t n, const volatile void *p) { return native(n, p)
     FETCH(k, type, nand, ~(old & v))
 SIZES(SIZED)
 SIZED(16, u128)
+
+/* For src/inst/exception.c. Nothing of the count stays on the stack, which is the program's. */
+WEFT_API int weft__at_last(volatile int *count) NAMED("__atomic_fetch_last_4");
+int weft__at_last(volatile int *count) { return __atomic_fetch_sub(count, 1, __ATOMIC_ACQ_REL) == 1; }
