@@ -127,6 +127,7 @@ struct weft_thread {
     int unlucky;                  /* spins for an answer that were in vain of late */
     uint64_t spins, spun_misses, spun_clock; /* in a loop that only waits: since when (tsc), with so many misses, and its last tick */
     int steer, has_baton;         /* steer.c; has_baton: futex word */
+    int in_libc;                  /* it has the baton, and may be waiting for a lock of libc's */
     int32_t priority;
     uint32_t in_a_row;            /* events, or ticks, since it got the baton */
     /* Steered (turns.c, given.c). */
@@ -312,6 +313,7 @@ void weft__steer_in(struct weft_thread *t);
 void weft__steer_born(struct weft_thread *c);
 void weft__steer_unborn(struct weft_thread *c); /* it could not be created */
 void weft__steer_out(struct weft_thread *t);
+int weft__steer_libc(struct weft_thread *t, int in); /* around a call of libc that may wait for a lock of its own */
 void weft__steer_event(struct weft_thread *t, uint64_t site);
 uint64_t weft__steer_tick(struct weft_thread *t); /* gives the limit for the next one */
 void weft__steer_yield(struct weft_thread *t);
@@ -476,6 +478,7 @@ void weft__tell_stuck(void); /* exec.c */
         if (unlikely(weft__waits)) weft__hold_note(t, kind, object);                                                   \
         SYNCS(t, object, WEFT_ACCESS_LOCK);                                                                            \
     } while (0)
+struct weft_thread *weft__holder(const void *object, uint64_t *from); /* steered: who has a read-write lock, one after the other; NULL: no more */
 #define RELEASES(t, object)                                                                                            \
     do {                                                                                                               \
         if (unlikely(weft__waits)) weft__release_note(t, object);                                                      \

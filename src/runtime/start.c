@@ -362,10 +362,21 @@ __attribute__((constructor(102))) void weft__real_open(void) {
 
 extern int64_t weft__started; /* sys.c */
 
+/* The loader is asked once: in a forked process a thread that is not there may have had its lock. What is loaded later is no part of the list. */
+static struct dl_phdr_info looked[MODULES_MAX];
+static int nlooked;
+
+static int look(struct dl_phdr_info *i, size_t size, void *arg) {
+    (void)size;
+    (void)arg;
+    if (nlooked < MODULES_MAX) looked[nlooked++] = *i;
+    return 0;
+}
 void weft__modules(struct weft_thread *t) {
     struct module_walk w = {t, 0};
     weft_codes = 0;
-    dl_iterate_phdr(module, &w);
+    if (!nlooked) dl_iterate_phdr(look, NULL);
+    for (int k = 0; k < nlooked; k++) module(&looked[k], sizeof looked[k], &w);
 }
 
 static void begin(struct weft_thread *t) {

@@ -344,6 +344,11 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
 
 /* ---- read-write locks */
 
+/* Steered: which threads have the lock, for those who wait for it (turns.c). */
+static inline void rwlock_held(struct weft_thread *t, int kind, const void *o, int r) {
+    if (unlikely(weft__given) && r == 0) weft__hold_note(t, (uint32_t)kind, o);
+}
+
 #define RWLOCK(name, tryname, op, pieces, kind)                                                                        \
     WEFT_HIDDEN int weft__##name(pthread_rwlock_t *o) {                                                                \
         WAITS(kind, o, NULL);                                                                                          \
@@ -351,6 +356,7 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
         REAL(o);                                                                                                       \
         int r;                                                                                                         \
         ACQUIRE(weft__real.tryname(real), RECORD ? pieces(t, real) : weft__real.name(real), op, kind);                 \
+        rwlock_held(t, kind, o, r);                                                                                    \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name);                                                                                     \
@@ -362,6 +368,7 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
             r = weft__real.tryname(real);                                                                              \
             weft__order(t, o);                                                                                         \
             weft__input_if(t, op, r, 0);                                                                               \
+            rwlock_held(t, kind, o, r);                                                                                \
         } else {                                                                                                       \
             r = (int)weft__input_if(t, op, 0, 0);                                                                      \
             if (r == 0 && !common) weft__real.name(real);                                                              \
@@ -385,6 +392,7 @@ RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK, w
             ACQUIRE_UNTIL(weft__real.tryname(real), timed(t, real, clock, ts), op, kind, clock, ts);                         \
         else                                                                                                           \
             ACQUIRE(0, weft__real.lockname(real), op, kind);                                                           \
+        rwlock_held(t, kind, o, r);                                                                                    \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
     WEFT_WRAP(name, weft__##name)
@@ -406,6 +414,7 @@ WEFT_HIDDEN int weft__rwlock_unlock(pthread_rwlock_t *o) {
     int r = PLAYED ? 0 : weft__real.pthread_rwlock_unlock(real);
     if (unlikely(weft__steering)) weft__steer_release(o);
     r = outcome(t, common, WEFT_OP_RWLOCK_UNLOCK, r);
+    if (unlikely(weft__given) && r == 0) weft__release_note(t, o);
     if (r == 0) RELEASES(t, o);
     LEAVE(r);
 }

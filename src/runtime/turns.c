@@ -105,7 +105,7 @@ static struct weft_thread *choose_alone(void) {
     return best;
 }
 
-static struct weft_thread *waits_for(const struct weft_thread *o);
+static struct weft_thread *waits_for(const struct weft_thread *o, uint64_t *from);
 
 /* The turn's thread is still to be created: who has to go on for that. NULL: it does not come, or that is not known. */
 static struct weft_thread *maker(uint32_t number) {
@@ -114,7 +114,7 @@ static struct weft_thread *maker(uint32_t number) {
         struct weft_thread *o = with_number(g->parent);
         if (!o) continue;
         if (o->counted + (uint64_t)o->shift > g->made) return NULL; /* by the trace's clock; it may not have begun yet, and has none of its own then */
-        for (uint32_t hops = 0; o && !can_run(o) && hops < weft__slots; hops++) o = waits_for(o);
+        for (uint32_t hops = 0; o && !can_run(o) && hops < weft__slots; hops++) o = waits_for(o, &(uint64_t){0});
         return can_run(o) ? o : NULL;
     }
     return NULL;
@@ -136,8 +136,10 @@ static struct weft_thread *choose(void) {
 
 /* ---- nobody: the run is stuck ------------------------------------------------------------------------------------ */
 
-/* Whom o waits for; NULL: that is not known. libc keeps a mutex's owner by its number in the kernel. */
-static struct weft_thread *waits_for(const struct weft_thread *o) {
+/* Whom o waits for, one after the other; NULL: that is not known, or no more. libc keeps a mutex's owner by its number in the kernel. */
+static struct weft_thread *waits_for(const struct weft_thread *o, uint64_t *from) {
+    if (o->blocked.kind == WEFT_WAIT_RDLOCK || o->blocked.kind == WEFT_WAIT_WRLOCK) return weft__holder(o->blocked.object, from);
+    if ((*from)++) return NULL;
     if (o->blocked.kind == WEFT_WAIT_JOIN) return (struct weft_thread *)(uintptr_t)o->blocked.object;
     if (o->blocked.kind != WEFT_WAIT_MUTEX) return NULL;
     int owner = weft__mutex_owner(o->blocked.object);
@@ -147,10 +149,18 @@ static struct weft_thread *waits_for(const struct weft_thread *o) {
 }
 
 static int in_circle(const struct weft_thread *o) {
-    const struct weft_thread *x = o;
-    for (uint32_t hops = 0; hops < weft__slots; hops++) {
-        x = x && x->blocked.kind ? waits_for(x) : NULL;
-        if (x == o) return 1;
+    static uint16_t list[WEFT_MAX_SLOT + 2]; /* whom it waits for, and whom they wait for */
+    static uint8_t seen[WEFT_MAX_SLOT + 2];
+    uint32_t n = 0;
+    weft__zero(seen, sizeof seen);
+    list[n++] = (uint16_t)o->slot;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct weft_thread *x = weft__threads[list[i]], *w;
+        for (uint64_t from = 0; x->blocked.kind && (w = waits_for(x, &from));) {
+            if (w == o) return 1;
+            if (!seen[w->slot]) list[n++] = (uint16_t)w->slot;
+            seen[w->slot] = 1;
+        }
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Replay of a run that was stuck: what each thread waits for, and who has it. The wrappers tell (sync.c, thread.c, cancel.c), but
- * only in such a replay; nothing is kept while a program is recorded. When all threads stand where they stood, the launcher is
+ * only in such a replay; nothing is kept while a program is recorded, but in steered runs who has read-write locks: libc does not know. When all threads stand where they stood, the launcher is
  * asked to look (weft__tell_stuck), and reads it from here. */
 #include "runtime.h"
 #include "sys.h"
@@ -65,6 +65,14 @@ void weft__release_note(struct weft_thread *t, const void *object) {
         for (uint64_t i = found; i < nholds; i++) holds[i] = holds[i + 1];
     }
     weft__unlock(&lock);
+}
+
+struct weft_thread *weft__holder(const void *object, uint64_t *from) {
+    while (*from < nholds) {
+        const struct weft_hold *h = &holds[(*from)++];
+        if (h->object == (uint64_t)(uintptr_t)object) return weft__threads[h->slot];
+    }
+    return NULL;
 }
 
 static struct weft_hold *place(struct weft_hold *table, uint64_t n, const struct weft_hold *h) {
