@@ -363,6 +363,7 @@ struct weft_given {
     uint64_t signals;              /* there are some in the trace */
     uint64_t plain;                /* 1: iterations that are not left out are not logged */
     uint64_t most;                 /* of these; beyond, the run ends with WEFT_OUT_BOUND. 0: as many as there are */
+    uint64_t recorded;             /* when the first recording began: seconds since 1970 */
     uint64_t counted;              /* 1: nor were they in the trace, which was such a run: a turn's `pass` is how many the thread had begun */
 };
 struct weft_given_thread { /* one per START of the trace; and one more: threads that are not even created any more */

@@ -133,6 +133,9 @@ static void print_text(struct weft_trace *t, const struct weft_counts *n, const 
     printf("in        %s\n", t->cwd);
     printf("recorded  %s\n", when);
     printf("status    %s\n", status);
+    char *refused = weft__store_simplified(t->dir, "refused");
+    if (refused) printf("refused   %s\n", refused);
+    free(refused);
     if (parts->forked)
         printf("forked    %s process%s: weft info %s/1, and so on\n", weft__commas(buf, parts->forked),
                parts->forked == 1 ? "" : "es", t->dir);

@@ -102,6 +102,9 @@ int weft__cmd_replay(int argc, char **argv) {
     if (identical < times) goto out;
     if (schedule->counts.lost)
         weft__warn("%s: %s: it was replayed up to there", t->dir, weft__lost_text(schedule->counts.lost_by));
+    char *refused = weft__store_simplified(t->dir, "refused");
+    if (refused) weft__warn("%s: it was recorded up to here: %s", t->dir, refused);
+    free(refused);
     if (!t->has_end) {
         weft__warn("%s: the recording was cut short; it was replayed up to its last event", t->dir);
         status = 0;

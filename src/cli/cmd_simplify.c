@@ -194,7 +194,6 @@ static void publish(struct simplify *x, struct weft_strbuf *text) {
         }
     }
     if (x->error) return;
-    x->result.search = &x->search;
     x->result.runs = x->pool.runs;
     x->result.time_us = weft__now_us() - x->begun_us;
     weft__result_json(&x->result, &json);
@@ -310,10 +309,15 @@ static int search(struct simplify *x) {
     }
     x->trace->size.accesses = x->first->size.accesses; /* it is the same run */
     x->result = (struct weft_result){.origin = x->trace->dir, .before = &x->trace->size, .first = x->first, .any_order = !x->trial.orders};
+    x->result.search = &x->search;
     publish(x, NULL);
     if (x->error == 0) r = weft__search(&x->search, err);
     if (x->error < 0) r = x->error;
     wipe(x);
+    if (r < 0 && r != -EINTR && r != -ETIME) { /* what was published before stays */
+        weft__fail(err);
+        goto out;
+    }
     x->result.whole = r == 0;
     struct weft_state *passing = weft__trial_order(&x->trial, x->search.now, order.s);
     x->result.order = passing;
@@ -321,10 +325,6 @@ static int search(struct simplify *x) {
     weft__result_text(&x->result, &text);
     publish(x, &text);
     weft__state_free(passing);
-    if (r < 0 && r != -EINTR && r != -ETIME) {
-        weft__fail(err);
-        goto out;
-    }
     if (x->error < 0) {
         weft__fail(&x->err);
         goto out;

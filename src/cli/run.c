@@ -261,9 +261,13 @@ int weft__run_seal(struct weft_run *r, const char *name, struct weft_err *err) {
     if (e < 0) return e;
     if (*r->message) {
         char *text = weft__message_lines(t, r->message);
+        struct weft_strbuf path = {0};
         say(r, "%s", text);
+        weft__strbuf_printf(&path, "%s/refused", t->dir);
+        e = weft__file_write(path.s, text, strlen(text), err); /* for who replays it */
+        weft__strbuf_fini(&path);
         free(text);
-        return 0;
+        return e;
     }
     uint64_t full = r->control.control->log_full;
     if (r->stuck)

@@ -203,6 +203,7 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     g->head.watch = s->nwatch;
     g->head.plain = s->plain;
     g->head.counted = s->counted;
+    g->head.recorded = s->from->header.start_time;
     g->head.most = s->most;
     for (size_t i = 0; i < g->nitems; i++) g->items[i].data += data;
     for (size_t k = 0; k < tree->n; k++) {

@@ -9,7 +9,11 @@
  *
  * A file has a shadow if it was empty when it was opened: new, or cut. One that was there before is taken from the trace, until the
  * program writes to it: from then on, what it reads there is not known, and ends the run (weft__missing). So does whatever else reads
- * such an object: poll, mmap, splice. A file is known again by the name that it was opened by. */
+ * such an object: poll, mmap, splice. A file is known again by the name that it was opened by.
+ *
+ * A file that is opened to be read, and is still there as it was when the trace was recorded, has itself for a shadow: a run that goes another way may
+ * read further than the trace does. (xz crashed before it had read the whole of its input: any order in which it does not needs the rest.) Where
+ * it is not, and for calls that have no shadow, there is the trace. */
 #define _GNU_SOURCE
 #include "runtime.h"
 #include "sys.h"
@@ -25,7 +29,7 @@
 #define NAME 256
 #define SHADOWS 600 /* descriptors from here on */
 
-enum { NONE = 0, STREAM, EMPTY, FOUND }; /* FOUND: a file that was there before */
+enum { NONE = 0, STREAM, EMPTY, FOUND, THERE }; /* FOUND: a file that was there before; THERE: and is as it was, and read only */
 static struct own {
     int shadow; /* FOUND: -1 */
     uint16_t object;
@@ -37,6 +41,7 @@ static struct object {
     uint8_t kind, written;
 } objects[OBJECTS];
 static uint16_t nobjects;
+static int moved; /* the program has another working folder than this process */
 
 static struct own *of(long fd) { return fd >= 0 && fd < DESCRIPTORS && own[fd].kind ? &own[fd] : NULL; }
 
@@ -69,12 +74,11 @@ static int is_ready(const struct own *o, short what) {
     return weft__raw(SYS_ppoll, &p, 1, &none, 0, 8) == 1;
 }
 
-/* 0, or EINTR. */
+/* Before the call has its place in the order: whom it waits for comes first. 0, or EINTR. */
 static int wait_for(struct weft_thread *t, const struct own *o, short what) {
     while (o->kind == STREAM && !o->at_once && !is_ready(o, what)) {
         int e = weft__turns_block(t, WEFT_WAIT_CALL, &objects[o->object], NULL);
         if (e == EINTR) return e;
-        weft__order(t, &objects[o->object]);
     }
     return 0;
 }
@@ -101,9 +105,19 @@ static struct object *named(const char *name) {
     return NULL;
 }
 
+/* A shadow that does not go along with the program's file any more: the trace is all there is. */
+static void drop(const struct object *x) {
+    for (long fd = 0; fd < DESCRIPTORS; fd++)
+        if (of(fd) && &objects[own[fd].object] == x) {
+            weft__raw(SYS_close, own[fd].shadow);
+            own[fd].kind = NONE;
+        }
+}
+
 static void must_not(long fd, const char *what) {
     struct own *o = of(fd);
-    if (o && (o->kind != FOUND || objects[o->object].written)) weft__missing("%s of what the program itself wrote", what);
+    if (o && ((o->kind != FOUND && o->kind != THERE) || objects[o->object].written)) weft__missing("%s of what the program itself wrote", what);
+    if (o && o->kind == THERE) drop(&objects[o->object]);
 }
 
 /* Calls that read an object in ways that have no shadow. */
@@ -118,7 +132,9 @@ static void refuse(long nr, const long a[6]) {
                 if (a[k] && ((const uint64_t *)a[k])[fd / 64] >> fd % 64 & 1) must_not(fd, "select");
         break;
     case SYS_epoll_ctl: must_not(a[2], "epoll"); break;
-    case SYS_mmap: if (!(a[3] & 0x20)) must_not(a[4], "a mapping"); break; /* MAP_ANONYMOUS */
+    case SYS_mmap: /* but for MAP_ANONYMOUS, and what is only read */
+        if (!(a[3] & 0x20) && !(of(a[4]) && of(a[4])->kind == THERE)) must_not(a[4], "a mapping");
+        break;
     case SYS_sendfile: must_not(a[1], "sendfile"); must_not(a[0], "sendfile"); break;
     case SYS_splice: case SYS_copy_file_range: case SYS_tee: must_not(a[0], "splice"); must_not(a[2], "splice"); break;
     case SYS_readv: case SYS_preadv: case SYS_preadv2: case SYS_recvmsg: case SYS_recvmmsg: case SYS_sendmsg: case SYS_sendmmsg:
@@ -152,6 +168,7 @@ int weft__own_begin(struct weft_thread *t, long nr, const long a[6], long b[6]) 
         break;
     default: return 0;
     }
+    if ((nr == SYS_read || nr == SYS_recvfrom) && wait_for(t, o, POLLIN) == EINTR) weft__missing("a signal comes while it waits for a pipe of its own");
     weft__order(t, &objects[o->object]);
     if (o->kind == FOUND) {
         if (nr == SYS_close)
@@ -160,12 +177,14 @@ int weft__own_begin(struct weft_thread *t, long nr, const long a[6], long b[6]) 
             weft__missing("%s of a file that was there before and that the program wrote to", weft__sys_name(nr));
         return 0;
     }
+    if (o->kind == THERE && objects[o->object].written)
+        weft__missing("%s of a file that was there before and that the program wrote to", weft__sys_name(nr));
     if (o->kind == STREAM && (nr == SYS_fstat || nr == SYS_newfstatat || nr == SYS_lseek || nr == SYS_ftruncate)) return 0;
     if (nr == SYS_fstat || nr == SYS_newfstatat) return WEFT_OWN_STAT;
     for (int i = 0; i < 6; i++) b[i] = a[i];
     b[0] = o->shadow;
-    if ((nr == SYS_read || nr == SYS_recvfrom) && wait_for(t, o, POLLIN) == EINTR) weft__missing("a signal comes while it waits for a pipe of its own");
-    use(t, nr);
+    const struct weft_sched_item *as = weft__given_find(t, WEFT_ITEM_INPUT, nr), *by = weft__given_find(t, WEFT_ITEM_INPUT, WEFT_OP_REFERENCE);
+    use(t, (nr == SYS_read || nr == SYS_pread64) && by && (!as || by < as) ? WEFT_OP_REFERENCE : nr);
     return WEFT_OWN_LIVE;
 }
 
@@ -192,12 +211,12 @@ void weft__own_stat(struct weft_thread *t, long nr, long fd, struct stat *out) {
 
 int weft__own_write(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n, int64_t *r) {
     struct own *o = of(b[0]);
-    if (!o) return 0;
+    if (!o || o->kind == THERE) return 0;
+    if (o->kind != FOUND && (nr == SYS_sendmsg || nr == SYS_sendmmsg)) weft__missing("sendmsg to a socket of its own");
+    if (wait_for(t, o, POLLOUT)) weft__missing("a signal comes while it waits for a pipe of its own");
     weft__order(t, &objects[o->object]);
     objects[o->object].written = 1;
     if (o->kind == FOUND) return 0;
-    if (nr == SYS_sendmsg || nr == SYS_sendmmsg) weft__missing("sendmsg to a socket of its own");
-    if (wait_for(t, o, POLLOUT)) weft__missing("a signal comes while it waits for a pipe of its own");
     struct pollfd p = {o->shadow, POLLOUT, 0};
     struct timespec none = {0};
     if (o->kind == STREAM && weft__raw(SYS_ppoll, &p, 1, &none, 0, 8) == 1 && p.revents & (POLLERR | POLLHUP))
@@ -210,7 +229,32 @@ int weft__own_write(struct weft_thread *t, long nr, const long b[6], const unsig
 
 /* ---- new descriptors: the call gave r, from the trace */
 
-static void opened(const char *name, long flags, long fd) {
+/* A file that has not changed since the trace was recorded; -1: it has, or is no file. */
+static long as_it_was(const char *name) {
+    struct stat st;
+    long fd = weft__raw(SYS_open, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
+    if (failed(fd)) return -1;
+    long recorded = (long)weft__trace->recorded;
+    if (!weft__raw(SYS_fstat, fd, &st) && S_ISREG(st.st_mode) && st.st_mtime <= recorded && st.st_ctime <= recorded) return fd;
+    weft__raw(SYS_close, fd);
+    return -1;
+}
+
+/* To be read. */
+static void opened_again(struct object *x, const char *name, long fd) {
+    size_t n = 0;
+    while (name && n < NAME && name[n]) n++;
+    if (fd >= DESCRIPTORS || !n || n == NAME || (moved && *name != '/') || (!x && nobjects == OBJECTS)) return;
+    long shadow = as_it_was(name);
+    if (shadow < 0) return;
+    if (of(fd)) { /* closed with others, of which nothing is known here */
+        weft__raw(SYS_close, own[fd].shadow);
+        own[fd].kind = NONE;
+    }
+    put(fd, up(shadow), x ? (uint16_t)(x - objects) : new_object(THERE, name), 0);
+}
+
+static void opened(const char *name, long flags, long fd, int here) {
     struct object *x = named(name);
     if (flags & (O_PATH | O_DIRECTORY)) return;
     if (x && (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) x->name[0] = 0, x = NULL; /* the other one is gone */
@@ -222,7 +266,11 @@ static void opened(const char *name, long flags, long fd) {
     for (int i = 0; name && i < 6; i++)
         if (name[i] != process[i]) break;
         else if (i == 5) return;
-    if (!x && (flags & O_ACCMODE) == O_RDONLY && !empty) return;
+    if ((!x || (x->kind == THERE && !x->written)) && (flags & O_ACCMODE) == O_RDONLY && !empty) {
+        if (here || (name && *name == '/')) opened_again(x, name, fd);
+        return;
+    }
+    if (x && x->kind == THERE) x->kind = FOUND; /* it may be written */
     if (!x || (x->kind == FOUND && empty)) {
         if (x) x->name[0] = 0;
         uint16_t k = new_object(empty ? EMPTY : FOUND, (flags & O_TMPFILE) == O_TMPFILE ? NULL : name);
@@ -253,11 +301,12 @@ void weft__own_made(long nr, const long a[6], long r) {
     case SYS_pipe: made_pair((const int *)a[0], 0, 0); break;
     case SYS_pipe2: made_pair((const int *)a[0], 0, a[1]); break;
     case SYS_socketpair: made_pair((const int *)a[3], 1, a[1]); break;
-    case SYS_open: opened((const char *)a[0], a[1], r); break;
-    case SYS_creat: opened((const char *)a[0], O_CREAT | O_WRONLY | O_TRUNC, r); break;
-    case SYS_openat: opened((const char *)a[1], a[2], r); break;
-    case SYS_openat2: opened((const char *)a[1], (long)((const uint64_t *)a[2])[0], r); break;
-    case SYS_memfd_create: opened(NULL, O_RDWR | O_TMPFILE, r); break;
+    case SYS_open: opened((const char *)a[0], a[1], r, 1); break;
+    case SYS_creat: opened((const char *)a[0], O_CREAT | O_WRONLY | O_TRUNC, r, 1); break;
+    case SYS_openat: opened((const char *)a[1], a[2], r, (int)a[0] == AT_FDCWD); break;
+    case SYS_openat2: opened((const char *)a[1], (long)((const uint64_t *)a[2])[0], r, 0); break;
+    case SYS_memfd_create: opened(NULL, O_RDWR | O_TMPFILE, r, 1); break;
+    case SYS_chdir: case SYS_fchdir: case SYS_chroot: moved = 1; break;
     case SYS_dup: case SYS_dup2: case SYS_dup3: case SYS_fcntl:
         if (nr == SYS_fcntl && a[1] == F_SETFL && o) o->at_once = (a[2] & O_NONBLOCK) != 0;
         if ((nr == SYS_fcntl && a[1] != F_DUPFD && a[1] != F_DUPFD_CLOEXEC) || r == a[0]) break;

@@ -209,6 +209,7 @@ static int done_anyway(struct weft_thread *t, long nr, const long a[6]) {
     case SYS_newfstatat:
         if (!a[1] || *(const char *)a[1]) return 0; /* fallthrough */
     case SYS_fstat: case SYS_ioctl: case SYS_lseek: return a[0] >= 0 && a[0] <= 2 && console[a[0]];
+    case SYS_fcntl: return a[0] >= 0 && a[0] <= 2 && console[a[0]] && (a[1] == F_GETFL || a[1] == F_SETFL || a[1] == F_GETFD);
     case SYS_getpid: case SYS_gettid: case SYS_getppid: case SYS_getuid: case SYS_geteuid: case SYS_getgid: case SYS_getegid:
     case SYS_uname: case SYS_sched_getaffinity: case SYS_getrusage: case SYS_sysinfo: return 1;
     default: return 0;

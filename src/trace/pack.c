@@ -344,6 +344,15 @@ static uint64_t now_us(void) {
     return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
+/* A chunk without its head: who wrote it was killed, and it is still in open. If streams stays, it is to be nothing there. */
+static int clear(struct weft_packer *p, struct frame *f, uint64_t n, struct weft_err *err) {
+    uint8_t *at = f->raw + f->chunks * WEFT_CHUNK;
+    size_t used = WEFT_CHUNK;
+    while (used && !at[used - 1]) used--;
+    memset(at, 0, used);
+    return !used || pwrite(p->fd, at, used, (off_t)(n * WEFT_CHUNK)) == (ssize_t)used ? 0 : weft__err(err, errno, "%s: %s", p->t->path, strerror(errno));
+}
+
 /* All that is left, streams first; in its place once patience is over. Gives the end of what stays of streams, in bytes. */
 static int rest(struct weft_packer *p, uint64_t patience_us, weft_progress *progress, void *ctx, uint64_t *end,
                 struct weft_err *err) {
@@ -370,6 +379,7 @@ static int rest(struct weft_packer *p, uint64_t patience_us, weft_progress *prog
         p->cursor.open = open;
         if (r >= 0) r = take(p, f, n, err);
         if (r < 0) return r;
+        if (r == 0 && !open && (r = clear(p, f, n, err)) < 0) return r;
         if (r == 0) continue;
         if ((hurry && (!open || *end)) || p->error) { /* what is in open is little, in many bytes; but it comes after what is in streams */
             put_back(p, f);

@@ -68,13 +68,15 @@ def measure(name, options):
         raise real.Wrong("status %d, not one of %s: %s" % (caught.status, program.STATUS, caught.said[-300:]))
     runs = caught.said.splitlines()[-1].partition("of ")[2].partition(" run")[0]
     real.say("%s: failed in %s runs, %.1f s" % (name, runs, caught.seconds))
-    shutil.rmtree(work)  # no replay needs it
+    os.rename(work, work + ".away")  # no replay needs it
     before = replays(trace, place, 10, caught.status)
+    os.rename(work + ".away", work)  # weft simplify reads on in files where the trace ends
     if before.wrote != caught.wrote:
         raise real.Wrong("weft replay %s: it wrote something else than in the recording" % trace)
     done = Ended(["simplify", "--budget", str(options.budget), "-o", simple, trace], place, options.budget + 300)
     if done.status:
         raise real.Wrong("weft simplify %s: status %d: %s" % (trace, done.status, done.said))
+    shutil.rmtree(work)
     after = replays(simple, place, options.replays, caught.status)
     with open(os.path.join(simple, "simplified"), encoding="utf-8") as f:
         said = json.load(f)
