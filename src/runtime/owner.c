@@ -20,7 +20,8 @@
  *       was IN when asked, and whoever that one waits for later was IN then, so there is no circle; or it wakes somebody
  *       (lend()), and waits for nobody. The only one that is
  *       asked while it is WAITING is who closes the line (I7), and by nobody who has somebody in its own list; nobody asks
- *       that one while it waits, so it is in no circle either. Whenever a thread goes on IN with somebody in its list, its
+ *       that one while it waits, so it is in no circle either. Who waits for a line that its owner has given to another one
+ *       waits for that one from then on (hand_on), if it is IN. Whenever a thread goes on IN with somebody in its list, its
  *       limit is a few ticks away at most. It becomes IN again under its own lock: by itself, or by who answers it, in the
  *       same step in which it gets the line. (If the answer left it WAITING, a third thread could take the line before the
  *       waiter used it, and the edge from the giver would be lost.)
@@ -504,6 +505,49 @@ static void wake(struct weft_thread *t, const struct weft_pos *here, struct weft
     weft__rec_back(t);
 }
 
+static int is_thread(uint16_t entry) { return entry != WEFT_NOBODY && entry < WEFT_COMMON; }
+
+/* Some in *list, or still in t's own, want a line that n has by now: from here on they wait for n, if it will answer. Else all of a crowd would be woken
+ * whenever the line changes hands, to ask the next one: a thousand threads that use one line did not come to an end. 0: it will not. */
+static int hand_on(struct weft_thread *t, struct weft_thread *n, uint32_t line, struct weft_thread **list) {
+    struct weft_thread *own = NULL, **from[2] = {&own, list};
+    lock2(t, n);
+    int may = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == n->slot && n->state == WEFT_IN && n->closing != line + 1;
+    if (may) {
+        /* Who has waited longest goes first, and is the last one of a thread's list. */
+        for (struct weft_thread **p = &t->waiters, *o; (o = *p);)
+            if (o->want == line && o->wish != WEFT_DROP) {
+                *p = o->next;
+                o->next = own;
+                own = o;
+            } else
+                p = &o->next;
+        for (int k = 0; k < 2; k++)
+            for (struct weft_thread **p = from[k], *o; (o = *p);)
+                if (o->want == line && o->wish != WEFT_DROP) {
+                    *p = o->next;
+                    o->next = n->waiters;
+                    __atomic_store_n(&n->waiters, o, __ATOMIC_SEQ_CST);
+                } else
+                    p = &o->next;
+        __atomic_store_n(&n->tls->limit, 0, __ATOMIC_SEQ_CST); /* pairs with rearm() */
+    }
+    unlock2(t, n);
+    return may;
+}
+
+/* Those who have not been answered. */
+static void hand_on_rest(struct weft_thread *t) {
+    weft__lock(&t->lock);
+    struct weft_thread *o = t->waiters, *none = NULL;
+    uint16_t e = WEFT_NOBODY;
+    for (; o; o = o->next)
+        if (o->wish != WEFT_DROP && (e = __atomic_load_n(&TABLE[o->want], __ATOMIC_RELAXED)) != t->slot && is_thread(e)) break;
+    uint32_t line = o ? (uint32_t)o->want : 0;
+    weft__unlock(&t->lock);
+    if (o) hand_on(t, weft__threads[e], line, &none);
+}
+
 /* t is IN and holds no stripe; its position is (clock, site). Answers those who asked it: all, or at the end of a tenure
  * those who spin, or if there are none, the one who has slept longest. */
 static void serve(struct weft_thread *t, uint64_t site, int all) {
@@ -531,22 +575,29 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
     struct weft_pos here = standing(t, site);
     struct weft_thread *asleep = NULL;
     while (list) {
-        struct weft_thread *o = list;
-        list = o->next;
-        lock2(t, o);
+        struct weft_thread *o = list, *u = t; /* who has what it wants */
         uint32_t line = (uint32_t)o->want;
+        if (o->wish != WEFT_DROP) {
+            uint16_t e = __atomic_load_n(&TABLE[line], __ATOMIC_ACQUIRE);
+            if (e != t->slot && is_thread(e)) u = weft__threads[e];
+            if (u != t && hand_on(t, u, line, &list)) continue;
+        }
+        list = o->next;
+        lock2(u, o);
+        int has = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == u->slot && (u == t || (u->state != WEFT_IN && u->closing != line + 1)), sleeps = 0;
+        o->grant = u == t ? here : u->here;
+        o->granted = 0;
         if (o->wish == WEFT_DROP) {
             forget(t, line);
             o->granted = 1;
-        } else
-            o->granted = 0;
-        if (o->wish != WEFT_DROP && __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == t->slot) {
-            o->granted = o->wish == WEFT_SHARE && share(t, o, line, o->here.site, &here) ? 2 : 1;
-            if (o->granted == 1) give(t, o, line);
+        } else if (has) {
+            o->granted = o->wish == WEFT_SHARE && share(u, o, line, o->here.site, &o->grant) ? 2 : 1;
+            if (o->granted == 1) give(u, o, line);
+            sleeps = u != t && o->granted == 1 && dozed(u);
         }
-        o->grant = here;
         o->state = WEFT_IN;
-        unlock2(t, o);
+        unlock2(u, o);
+        if (unlikely(sleeps)) rouse(u);
         /* Pairs with the acquire load in wait_served(). */
         int spins = 0;
         if (!__atomic_compare_exchange_n(&o->served, &spins, 1, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
@@ -554,6 +605,7 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
             asleep = o;
         }
     }
+    if (unlikely(__atomic_load_n(&t->waiters, __ATOMIC_RELAXED) != NULL)) hand_on_rest(t);
     if (asleep) wake(t, &here, asleep);
     t->tenure = 0;
     t->stirred = moment();

@@ -34,7 +34,13 @@ words-not-released-at-tick - split-then-take
 words-released-too-early - split-halves
 taken-while-inside - ask
 owner-not-looked-at-again - crossed
-answers-what-is-gone - crossed
+answers-what-is-gone - doze
+hands-on-to-who-waits - ask
+hands-on-unseen - ask
+hands-on-without-lock - ask
+takes-for-another-from-here - ask
+takes-for-another-what-is-closed - share-whole
+takes-for-another-inside - outside
 order-says-reached - order
 claimed-without-edge - gone
 claimed-after-edge - gone-claimed
@@ -121,7 +127,7 @@ weak-ended-is-told - weak-end
 LIST
     exit ;;
 answer-without-waiters-lock) # the prototype's mistake: a grant must hold the waiter's lock as well
-    within serve 's/unlock2(t, o)/weft__unlock(\&t->lock)/;s/ lock2(t, o)/ weft__lock(\&t->lock)/' ;;
+    within serve 's/unlock2(u, o)/weft__unlock(\&u->lock)/;s/ lock2(u, o)/ weft__lock(\&u->lock)/' ;;
 step-forgotten) within standing 's/? t->at_step : 0/? 0 : 0/' ;;
 no-look-after-locking-words) within own_small 's/!= was\[i\]) ok = 0/!= was[i]) ok = 1/' ;;
 split-says-done) within split 's/, here\.step)/, WEFT_DONE)/' ;;
@@ -144,7 +150,13 @@ words-not-released-at-tick) within own_small 's/__atomic_store_n(&t->tls->limit,
 words-released-too-early) within own_small 's/__atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);/weft__rec_release(t);/' ;;
 taken-while-inside) within acquire 's/if (u->state != WEFT_IN && !closing) {/if (!closing) {/' ;;
 owner-not-looked-at-again) within acquire 's/if (__atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) != o) {/if (0) {/' ;;
-answers-what-is-gone) within serve 's/ && __atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) == t->slot) {/) {/' ;;
+answers-what-is-gone) within serve 's/int has = __atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) == u->slot \&\& /int has = /' ;;
+hands-on-to-who-waits) within hand_on 's/ && n->state == WEFT_IN//' ;;
+hands-on-unseen) within hand_on 's/^ *__atomic_store_n(&n->tls->limit.*//' ;;
+hands-on-without-lock) within hand_on 's/ lock2(t, n)/ weft__lock(\&t->lock)/;s/unlock2(t, n)/weft__unlock(\&t->lock)/' ;;
+takes-for-another-from-here) within serve 's/o->grant = u == t ? here : u->here;/o->grant = here;/' ;;
+takes-for-another-what-is-closed) within serve 's/(u->state != WEFT_IN \&\& u->closing != line + 1)/u->state != WEFT_IN/' ;;
+takes-for-another-inside) within serve 's/(u->state != WEFT_IN \&\& u->closing != line + 1)/u->closing != line + 1/' ;;
 claimed-without-edge) within claim 's/stripe_edge(t, site, &maps);//' ;;
 claimed-after-edge) # looks where memory was unmapped before it has claimed all
     within claim 's/^    uint32_t b = line.*/stripe_lock(\&maps); stripe_edge(t, site, \&maps); stripe_unlock(\&maps);\n&/;s/^    stripe_lock(&maps).*//;s/^    stripe_edge.*//;s/^    stripe_unlock.*//' ;;
@@ -163,7 +175,7 @@ answer-wakes-nobody) within wake 's/__atomic_store_n(&o->served, 1, __ATOMIC_REL
 waker-stands-elsewhere) within lend 's/t->here = \*here;//' ;;
 waker-stays-outside) within weft__rec_back 's/t->state = WEFT_IN;//' ;;
 answer-before-line) # the waiter is told before it has the line
-    within serve 's/o->granted = 0;/o->granted = 0; __atomic_store_n(\&o->served, 1, __ATOMIC_RELEASE);/' ;;
+    within serve 's/^ *lock2(u, o);/o->granted = 1; __atomic_store_n(\&o->served, 1, __ATOMIC_RELEASE); &/' ;;
 stripe-not-locked) within own_small 's/stripe_lock(&stripes\[t->held\[i\]\]);/(void)0;/' ;;
 line-of-waiter-without-edge) within acquire 's/^ *weft__rec_edge(t, site, &here);//' ;;
 stop-not-seen-by-rearm) within rearm 's/ || __atomic_load_n(&stopped, __ATOMIC_SEQ_CST)//' ;;
