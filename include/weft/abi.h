@@ -179,8 +179,9 @@ enum weft_atomic {
 };
 
 /* __weft_serial_begin, __weft_serial_end: calls with the same object are ordered among each other. Small numbers stand for
- * groups of libc functions with a common state (hidden_state in the pass); this one the runtime itself uses too. */
+ * groups of libc functions with a common state (hidden_state in the pass); these the runtime itself knows too. */
 #define WEFT_SERIAL_MESSAGES 1 /* texts of errors, and the locale they depend on */
+#define WEFT_SERIAL_LOADING 2  /* the dynamic loader */
 
 /* ---- launcher and runtime -----------------------------------------------------------------------------------------
  * `weft record` and `weft replay` start the program with WEFT_RT=PATH first in the environment; the runtime removes it. PATH

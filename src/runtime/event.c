@@ -81,11 +81,21 @@ WEFT_HIDDEN void weft__enter_weak(uint64_t a, uint64_t b, uint64_t site) {
 WEFT_HIDDEN void weft__enter_come_in(void) {
     struct weft_thread *t = known();
     if (t && t->tls->outside) weft__inside(t);
+    if (t && unlikely(t->has_loader)) {
+        t->has_loader = 0;
+        weft__tick(t);
+        weft__loader_give(t);
+    }
     if (t && unlikely(weft__shm_any)) weft__shm_foreign(t);
 }
 WEFT_HIDDEN void weft__enter_go_out(void) {
     struct weft_thread *t = known();
     if (!t || weft__mode == WEFT_NATIVE) return;
+    if (unlikely(t->loads) && !t->has_loader) {
+        t->has_loader = 1;
+        weft__tick(t);
+        weft__loader_take(t);
+    }
     weft__tick(t);
     weft__outside(t);
 }
@@ -156,8 +166,21 @@ struct weft_thread *weft__enter(int *was_outside) {
     return t;
 }
 
+/* It has come from code that was not built with weft, and is no part of the loader: a constructor. */
+void weft__loader_lets(struct weft_thread *t) {
+    if (likely(!t->has_loader)) return;
+    t->has_loader = 0;
+    weft__loader_give(t);
+    weft__tick(t);
+}
+
 void weft__leave(struct weft_thread *t, int was_outside) {
     if (unlikely(was_outside)) {
+        if (unlikely(t->loads) && !t->has_loader) {
+            t->has_loader = 1;
+            weft__tick(t);
+            weft__loader_take(t);
+        }
         weft__tick(t);
         weft__outside(t);
     }

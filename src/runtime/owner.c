@@ -61,6 +61,7 @@
  * Words of lines 4 GiB apart share stripes as the lines share an entry: stripes are chosen by the low 32 bits. */
 #include "runtime.h"
 #include "sys.h"
+#include <errno.h>
 #include <linux/futex.h>
 
 #define TABLE ((uint16_t *)WEFT_TABLE_ADDR)
@@ -84,6 +85,13 @@ void weft__lock(int *l) {
             return;
     }
     while (__atomic_exchange_n(l, 2, __ATOMIC_ACQUIRE) != 0) weft__raw(SYS_futex, l, FUTEX_WAIT_PRIVATE, 2, 0);
+}
+
+int weft__lock_within(int *l, int ms) {
+    struct timespec most = {ms / 1000, ms % 1000 * 1000000l};
+    while (__atomic_exchange_n(l, 2, __ATOMIC_ACQUIRE) != 0)
+        if (weft__raw(SYS_futex, l, FUTEX_WAIT_PRIVATE, 2, ms ? &most : NULL) == -ETIMEDOUT) return 0;
+    return 1;
 }
 
 void weft__unlock(int *l) {

@@ -127,7 +127,6 @@ struct weft_thread {
     int unlucky;                  /* spins for an answer that were in vain of late */
     uint64_t spins, spun_misses, spun_clock; /* in a loop that only waits: since when (tsc), with so many misses, and its last tick */
     int steer, has_baton;         /* steer.c; has_baton: futex word */
-    int in_libc;                  /* it has the baton, and may be waiting for a lock of libc's */
     int32_t priority;
     uint32_t in_a_row;            /* events, or ticks, since it got the baton */
     /* Steered (turns.c, given.c). */
@@ -221,6 +220,8 @@ struct weft_thread {
     int ends_process;             /* the last thread: continues in exit(0) */
     uint32_t stop_age;           /* the last fork that it comes after (owner.c) */
     uint32_t serials;             /* serialized calls it is in (take.c) */
+    uint32_t loads;               /* of these, those that load libraries; */
+    int has_loader;               /* and it is outside in one */
     /* Memory that processes share (shm.c). */
     int common;                   /* has its lock, */
     uint64_t common_site;         /* since this site */
@@ -286,6 +287,7 @@ void weft__log_close(void);
 /* ---- owner.c: record */
 void weft__lock(int *l);
 void weft__unlock(int *l);
+int weft__lock_within(int *l, int ms); /* 0: it could not be had in that time; ms 0: however long it takes */
 void weft__rec_tick(struct weft_thread *t);
 void weft__rec_spins(struct weft_thread *t); /* the tick that follows is one of a loop that only waits */
 void weft__rec_doze(struct weft_thread *t);  /* behind such a tick: it has waited for some time */
@@ -313,7 +315,6 @@ void weft__steer_in(struct weft_thread *t);
 void weft__steer_born(struct weft_thread *c);
 void weft__steer_unborn(struct weft_thread *c); /* it could not be created */
 void weft__steer_out(struct weft_thread *t);
-int weft__steer_libc(struct weft_thread *t, int in); /* around a call of libc that may wait for a lock of its own */
 void weft__steer_event(struct weft_thread *t, uint64_t site);
 uint64_t weft__steer_tick(struct weft_thread *t); /* gives the limit for the next one */
 void weft__steer_yield(struct weft_thread *t);
@@ -561,6 +562,9 @@ void weft__take(struct weft_thread *t, const void *p, size_t n);
 void weft__take_read(struct weft_thread *t, const void *p, size_t n);
 void weft__take2(struct weft_thread *t, const void *p, size_t n, const void *q, size_t m); /* q is only read */
 void weft__take_string(struct weft_thread *t, const char *s, size_t max);
+void weft__loader_take(struct weft_thread *t); /* take.c: around what needs the loader's lock for thread-local memory */
+void weft__loader_give(struct weft_thread *t);
+void weft__loader_lets(struct weft_thread *t); /* event.c: in wrappers that the loader itself does not call, after weft__enter */
 void weft__outside(struct weft_thread *t);
 void weft__inside(struct weft_thread *t);
 struct weft_thread *weft__enter(int *was_outside); /* NULL: native */

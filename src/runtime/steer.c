@@ -126,23 +126,8 @@ void weft__baton_pass(struct weft_thread *o) {
     weft__raw(SYS_futex, &o->has_baton, FUTEX_WAKE_PRIVATE, 1);
 }
 
-/* Who has it is in libc, and may be waiting there for a lock that somebody has who waits for the baton; or is a thread that such a one is still to make. */
-static void take_back(void) {
-    weft__lock(&steer.lock);
-    struct weft_thread *o = weft__threads[steer.baton];
-    if (o && (o->in_libc || !o->tls)) {
-        o->steer = AWAY;
-        o->has_baton = 0;
-        o->in_a_row = 0; /* its next tick is to ask nothing of who has it */
-        weft__baton_pass(choose(NULL));
-    }
-    weft__unlock(&steer.lock);
-}
-
 void weft__baton_wait(struct weft_thread *t) {
-    static const struct timespec patience = {0, 4000000};
-    while (!__atomic_load_n(&t->has_baton, __ATOMIC_ACQUIRE))
-        if (weft__raw(SYS_futex, &t->has_baton, FUTEX_WAIT_PRIVATE, 0, weft__given ? NULL : &patience) == -ETIMEDOUT) take_back();
+    while (!__atomic_load_n(&t->has_baton, __ATOMIC_ACQUIRE)) weft__raw(SYS_futex, &t->has_baton, FUTEX_WAIT_PRIVATE, 0, 0);
     if (!steer.few) t->in_a_row = 0; /* a few that hand it to one another keep it from all others, as one does */
 }
 
@@ -210,18 +195,6 @@ void weft__steer_out(struct weft_thread *t) {
     if (!steer.over) t->has_baton = 0;
     if (steer.baton == t->slot) weft__baton_pass(choose(NULL));
     weft__unlock(&steer.lock);
-}
-
-/* t calls a function of libc that hardly ever waits, and is back. It keeps the baton meanwhile, or who is next would depend on how long that takes. 1: it
- * was taken from it. What t owns is still its own then, and who has the baton may be asking for it: t has to go outside and come in again, at a tick of
- * its own after what libc wrote. */
-int weft__steer_libc(struct weft_thread *t, int in) {
-    if (weft__given) return 0;
-    weft__lock(&steer.lock);
-    t->in_libc = in;
-    int lost = !in && t->steer == AWAY;
-    weft__unlock(&steer.lock);
-    return lost;
 }
 
 /* Another one goes on; last: t lets all others that are ready go first. */

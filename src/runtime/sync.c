@@ -28,7 +28,8 @@
 #define ENTER(native)                                                                                                  \
     int was;                                                                                                           \
     struct weft_thread *t = weft__enter(&was);                                                                         \
-    if (!t) return native
+    if (!t) return native;                                                                                             \
+    weft__loader_lets(t)
 #define LEAVE(r)                                                                                                       \
     do {                                                                                                               \
         WAITED(t);                                                                                                     \

@@ -257,49 +257,77 @@ static struct {
     int lock;
     int depth;
     struct weft_thread *owner;
-} serials[SERIALS];
+} serials[SERIALS + 1]; /* the last one: the loader's */
 
 /* What other threads had is given up; a lock of the forking thread stays its own. */
 void weft__take_forked(void) {
-    for (unsigned k = 0; k < SERIALS; k++)
+    for (unsigned k = 0; k <= SERIALS; k++)
         if (serials[k].owner != weft__self()) {
             serials[k].owner = NULL;
             serials[k].depth = serials[k].lock = 0;
         }
 }
 
+static const char loader;
+static unsigned serial_of(const void *object) {
+    return object == &loader ? SERIALS : ((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 58;
+}
+
+/* t, at (clock, 0), is to have it alone. Not patient: it goes on without it after PATIENCE. */
+#define PATIENCE (weft__steering ? 20000 : 2000) /* ms; with --chaos who has it may have to wait for its turn */
+static void serial_take(struct weft_thread *t, const void *object, int patient) {
+    unsigned k = serial_of(object);
+    if (weft__mode == WEFT_RECORD) {
+        int has = __atomic_load_n(&serials[k].owner, __ATOMIC_RELAXED) == t;
+        if (!has) {
+            while (unlikely(weft__given) && serials[k].owner) weft__turns_block(t, WEFT_WAIT_STREAM, &serials[k], NULL);
+            int free = 0;
+            has = __atomic_compare_exchange_n(&serials[k].lock, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+            if (!has) {
+                weft__outside(t);
+                has = weft__lock_within(&serials[k].lock, patient ? 0 : PATIENCE);
+                weft__inside(t);
+            }
+            if (has) __atomic_store_n(&serials[k].owner, t, __ATOMIC_RELAXED);
+        }
+        if (has) {
+            serials[k].depth++;
+            t->serials++;
+        }
+    }
+    weft__order(t, object);
+}
+static void serial_give(struct weft_thread *t, const void *object) {
+    unsigned k = serial_of(object);
+    weft__order(t, object);
+    if (weft__mode != WEFT_RECORD || serials[k].owner != t) return;
+    t->serials--;
+    if (--serials[k].depth) return;
+    __atomic_store_n(&serials[k].owner, NULL, __ATOMIC_RELAXED);
+    weft__unlock(&serials[k].lock);
+    if (unlikely(weft__given)) weft__turns_release(&serials[k]);
+}
+
+/* The loader has a lock for what it knows of thread-local memory. libc takes it to make a thread, and to load or unload a library, but not while constructors and
+ * destructors run: these may wait for threads that make threads. So who makes a thread has this one meanwhile, and who loads has it where it is outside,
+ * not in what was built with weft and is called back; then who gets the loader's lock first is as it was. A constructor that was not built with weft,
+ * and waits for a thread that makes one, has it too long: nobody waits for ever. */
+void weft__loader_take(struct weft_thread *t) { serial_take(t, &loader, 0); }
+void weft__loader_give(struct weft_thread *t) { serial_give(t, &loader); }
+
 WEFT_HIDDEN void weft__t_serial_begin(const void *object) {
     int was;
     struct weft_thread *t = weft__enter(&was);
     if (!t) return;
-    unsigned k = ((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 58;
-    if (weft__mode == WEFT_RECORD) {
-        if (__atomic_load_n(&serials[k].owner, __ATOMIC_RELAXED) != t) {
-            while (unlikely(weft__given) && serials[k].owner) weft__turns_block(t, WEFT_WAIT_STREAM, &serials[k], NULL);
-            weft__outside(t);
-            weft__lock(&serials[k].lock);
-            weft__inside(t);
-            __atomic_store_n(&serials[k].owner, t, __ATOMIC_RELAXED);
-        }
-        serials[k].depth++;
-        t->serials++;
-    }
-    weft__order(t, object);
+    serial_take(t, object, 1);
+    t->loads += object == (void *)WEFT_SERIAL_LOADING;
 }
 WEFT_HIDDEN void weft__t_serial_end(const void *object) {
     int was;
     struct weft_thread *t = weft__enter(&was);
     if (!t) return;
-    unsigned k = ((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 58;
-    weft__order(t, object);
-    if (weft__mode == WEFT_RECORD && serials[k].owner == t) {
-        t->serials--;
-        if (--serials[k].depth == 0) {
-            __atomic_store_n(&serials[k].owner, NULL, __ATOMIC_RELAXED);
-            weft__unlock(&serials[k].lock);
-            if (unlikely(weft__given)) weft__turns_release(&serials[k]);
-        }
-    }
+    serial_give(t, object);
+    t->loads -= t->loads && object == (void *)WEFT_SERIAL_LOADING;
     weft__leave(t, was);
 }
 
@@ -308,8 +336,10 @@ WEFT_HIDDEN void weft__t_serial_unwind(void) {
     struct weft_thread *t = weft__active();
     if (!t) return;
     weft__tick(t);
+    t->loads = 0;
+    t->has_loader = 0;
     if (weft__mode != WEFT_RECORD || !t->serials) return;
-    for (unsigned k = 0; k < SERIALS; k++)
+    for (unsigned k = 0; k <= SERIALS; k++)
         if (__atomic_load_n(&serials[k].owner, __ATOMIC_RELAXED) == t) {
             serials[k].depth = 0;
             __atomic_store_n(&serials[k].owner, NULL, __ATOMIC_RELAXED);

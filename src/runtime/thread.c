@@ -95,34 +95,17 @@ struct weft_thread *weft__thread_of(pthread_t p) {
 void *weft__thread_tramp(void *);
 int weft__join_block(struct weft_thread *t, struct weft_thread *c, clockid_t clock, const struct timespec *ts);
 
-/* libc may wait for the loader's lock, which a thread has that loads a library. That one may be waiting for its turn. Has a tick behind it, if it succeeds. */
-static int create(struct weft_thread *t, pthread_t *th, const pthread_attr_t *a, struct weft_thread *c) {
-    int lost = 0;
-    if (unlikely(weft__steering)) weft__steer_libc(t, 1);
-    if (weft__mode == WEFT_REPLAY) t->waiting = 4;
-    int r = weft__real.pthread_create(th, a, weft__thread_tramp, c);
-    if (weft__mode == WEFT_REPLAY) t->waiting = 0;
-    if (unlikely(weft__steering)) lost = weft__steer_libc(t, 0);
-    if (r == 0) {
-        c->pthread = *th;
-        weft__tick(t);
-    }
-    if (unlikely(lost)) {
-        weft__outside(t);
-        weft__inside(t);
-    }
-    return r;
-}
-
 WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
     int was;
     struct weft_thread *t = weft__enter(&was), *c;
     if (!t && unlikely(weft__profiles)) arg = weft__profile_birth(&fn, arg);
     if (!t) return weft__real.pthread_create(th, attr, fn, arg);
+    weft__loader_lets(t);
     weft__threaded = 1;
     int r = 0;
     uint32_t slot = 0;
     struct weft_sched_item *it = NULL;
+    weft__loader_take(t);
     weft__take(t, th, sizeof *th);
     uint32_t number = WEFT_NO_NUMBER;
     if (unlikely(weft__given)) {
@@ -208,11 +191,16 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
             weft__steer_born(c);
         __atomic_fetch_add(&living, 1, __ATOMIC_SEQ_CST);
         SYNCS(t, c, 0);
-        r = create(t, th, &a, c);
+        if (weft__mode == WEFT_REPLAY) t->waiting = 4;
+        r = weft__real.pthread_create(th, &a, weft__thread_tramp, c);
+        if (weft__mode == WEFT_REPLAY) t->waiting = 0;
         if (r == 0) {
+            c->pthread = *th;
             /* The new thread asks for what this one owns and would have to wait for its next tick, even where the kernel
              * lets it run first: a program that sets, after pthread_create, what the new thread needs would hardly ever
-             * fail. So there was a tick, and now and then the new thread gets all that it asks for. */
+             * fail. So there is a tick here, and now and then the new thread gets all that it asks for. */
+            weft__tick(t);
+            weft__loader_give(t);
             if (unlikely(weft__given))
                 weft__turns_child(t, c);
             else if (unlikely(weft__steering))
@@ -241,6 +229,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
         weft__unlock(&slots_lock);
     }
 out:
+    if (r) weft__loader_give(t);
     if (weft__mode == WEFT_RECORD && r) weft__log_input(t, WEFT_OP_THREAD_CREATE, r, &slot, 4);
     weft__leave(t, was);
     return r;
@@ -375,6 +364,7 @@ static int join(pthread_t p, void **ret, int kind, clockid_t clock, const struct
     }
     struct weft_thread *t = weft__enter(&was);
     struct timespec copy;
+    if (t) weft__loader_lets(t);
     if (t && ts) {
         weft__take(t, ts, sizeof *ts);
         copy = *ts;

@@ -215,6 +215,7 @@ static unsigned hidden_state(const char *name) {
     static const char *const groups[] = {
         [WEFT_SERIAL_MESSAGES - 1] = "strerror,strerror_r,__xpg_strerror_r,strerror_l,strsignal,localeconv,nl_langinfo,freelocale,duplocale,gettext,dgettext,dcgettext,ngettext,dngettext,dcngettext,"
                                      "textdomain,bindtextdomain,bind_textdomain_codeset,catopen,catgets,catclose," LOADS,
+        [WEFT_SERIAL_LOADING - 1] = LOADING,
         "rand,srand,random,srandom,initstate,setstate",
         "drand48,lrand48,mrand48,srand48,seed48,lcong48,erand48,nrand48,jrand48",
         "localtime,gmtime,ctime,asctime,mktime,localtime_r,gmtime_r,ctime_r,asctime_r,strftime,strptime,tzset,timelocal,timegm,wcsftime",
@@ -235,7 +236,6 @@ static unsigned hidden_state(const char *name) {
         "res_mkquery,__res_mkquery,res_send,__res_send,wordexp,glob,glob64"),
         "ttyname,ptsname,getmntent,ecvt,fcvt,qecvt,qfcvt,l64a,getdate,ether_ntoa,ether_aton,crypt",
         "atexit,on_exit,__cxa_atexit,at_quick_exit",
-        LOADING,
         "lgamma,lgammaf,lgammal,gamma",
         "readdir,readdir64,opendir,closedir,rewinddir,seekdir,telldir,fdopendir",
         "sysconf,get_nprocs,get_nprocs_conf,getloadavg",
