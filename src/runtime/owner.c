@@ -587,7 +587,7 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
         uint32_t line = (uint32_t)o->want;
         if (o->wish != WEFT_DROP) {
             uint16_t e = __atomic_load_n(&TABLE[line], __ATOMIC_ACQUIRE);
-            if (e != t->slot && is_thread(e)) u = weft__threads[e];
+            if (e != t->slot && e != o->slot && is_thread(e)) u = weft__threads[e];
             if (u != t && hand_on(t, u, line, &list)) continue;
         }
         list = o->next;

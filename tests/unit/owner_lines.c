@@ -170,7 +170,8 @@ static void false_sharing(void **state) {
     assert_in_range(n, FIRST_EPISODE / 8, 2 * FIRST_EPISODE);
 }
 
-/* Who quarrels and is asked keeps what it has for some ticks; then it answers those who spin, or the longest sleeper. */
+/* Who quarrels and is asked keeps what it has for some ticks; then it answers those who spin, or the longest sleeper. Those who are left wait for whoever
+ * has the line now. */
 static void tenures(void **state) {
     (void)state;
     struct weft_thread *a = thread_new(1), *b = thread_new(2), *c = thread_new(3), *d = thread_new(4);
@@ -188,18 +189,41 @@ static void tenures(void **state) {
     tick(a);
     assert_ptr_equal(a->waiters, d);
     assert_int_equal(a->tls->limit, a->tls->clock + HOLD_TICKS);
-    struct weft_thread *order[3] = {d, b, c};
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(order[i]->state, WEFT_WAITING);
-        a->tenure = 1; /* over */
-        weft__rec_tick(a);
-        assert_int_equal(order[i]->state, WEFT_IN);
-        assert_int_equal(order[i]->served, 1);
-        assert_int_equal(order[i]->granted, i == 0);
+    struct weft_thread *order[4] = {a, d, b, c};
+    for (int i = 1; i < 4; i++) {
+        struct weft_thread *has = order[i - 1], *next = order[i];
+        assert_int_equal(entry(A), has->slot);
+        assert_int_equal(next->state, WEFT_WAITING);
+        has->tenure = 1; /* over */
+        weft__rec_tick(has);
+        assert_int_equal(next->state, WEFT_IN);
+        assert_int_equal(next->served, 1);
+        assert_int_equal(next->granted, 1);
+        assert_int_equal(entry(A), next->slot);
+        assert_null(has->waiters);
+        assert_int_equal(has->tls->limit, WEFT_NEVER);
+        assert_int_equal(next->waiters != NULL, i < 3);
+        assert_int_equal(next->tls->limit, i < 3 ? 0 : WEFT_NEVER);
     }
-    assert_null(a->waiters);
-    assert_int_equal(a->tls->limit, WEFT_NEVER);
-    assert_int_equal(entry(A), 4);
+}
+
+/* Who asked for what it has got meanwhile, with its page, gets no answer but that it may look again; it is not asked itself. */
+static void asked_for_its_own(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2);
+    check(a, A, 8, 9);
+    out(a);
+    check(b, B, 8, 9);
+    in(a);
+    assert_int_equal(entry(A), 2);
+    b->want = LINE_OF(A);
+    b->state = WEFT_WAITING;
+    a->waiters = b;
+    a->tls->limit = 0;
+    tick(a);
+    assert_int_equal(b->state, WEFT_IN);
+    assert_int_equal(b->granted, 0);
+    assert_int_equal(entry(A), 2);
 }
 
 static void taking_joins(void **state) {
@@ -280,6 +304,7 @@ int main(void) {
         cmocka_unit_test_setup(calm_lines_are_joined, world),
         cmocka_unit_test_setup(false_sharing, world),
         cmocka_unit_test_setup(tenures, world),
+        cmocka_unit_test_setup(asked_for_its_own, world),
         cmocka_unit_test_setup(taking_joins, world),
         cmocka_unit_test_setup(large_access, world),
         cmocka_unit_test_setup(group_while_asked, world),
