@@ -211,6 +211,8 @@ static void add_input(struct cc_cmd *cmd, const char *path, const char *language
     }
 }
 
+static void set_env(struct cc_cmd *cmd, const char *name, const char *value, char list);
+
 /* One argument of the linker, out of -Wl, or -Xlinker. `prev` is the one before it. */
 static void read_linker(struct cc_cmd *cmd, const char *arg, const char *prev) {
     const char *v;
@@ -220,6 +222,8 @@ static void read_linker(struct cc_cmd *cmd, const char *arg, const char *prev) {
     if (starts(arg, "--build-id") || starts(arg, "-build-id")) cmd->no_build_id = is(arg + strlen(arg) - 5, "=none");
     if (is(arg, "--no-build-id")) cmd->no_build_id = true;
     if ((v = strstr(arg, "-dependency-file=")) && v - arg <= 1) cmd->ld_deps = strchr(v, '=') + 1;
+    if ((v = strstr(arg, "-wrap=")) && v - arg <= 1) set_env(cmd, "WEFT_WRAP", v + 6, ',');
+    if (is(prev, "--wrap") || is(prev, "-wrap")) set_env(cmd, "WEFT_WRAP", arg, ',');
     if (is(prev, "--dependency-file") || is(prev, "-dependency-file")) cmd->ld_deps = arg;
     if ((v = strstr(arg, "-why-extract=")) && v - arg <= 1) cmd->ld_why = strchr(v, '=') + 1;
 }

@@ -431,6 +431,7 @@ int main(int argc, char **argv) {
         if (cmd.static_link && !quiet)
             fprintf(stderr, "%s: note: %s: libc and weft's runtime are linked as shared libraries, the rest from archives\n",
                     cc_name, cmd.static_link);
+        unsetenv("WEFT_WRAP"); /* no option of ours: this link's alone */
         for (size_t i = 0; i < cmd.env.n; i++)
             putenv(cmd.env.v[i]);
         if (!is_probe(&cmd)) hand_profile(&cmd, quiet);

@@ -22,6 +22,7 @@ static void options(struct weft_pass_options *o, LLVMModuleRef m) {
     o->verify = getenv("WEFT_VERIFY") && *getenv("WEFT_VERIFY") == '1';
     o->stats = getenv("WEFT_STATS");
     o->serialize = getenv("WEFT_SERIALIZE");
+    o->wrap = getenv("WEFT_WRAP");
     s = getenv("WEFT_GRANULARITY");
     o->granularity = s && !strcmp(s, "access") ? WEFT_GRANULARITY_ACCESS : s && !strcmp(s, "region") ? WEFT_GRANULARITY_REGION : WEFT_GRANULARITY_LOOP;
     o->profile_make = getenv("WEFT_PROFILE_MAKE") && *getenv("WEFT_PROFILE_MAKE") == '1';
@@ -125,6 +126,7 @@ int weft__pass_run(LLVMModuleRef m) {
             }
         free(copy);
     }
+    weft__rewrite_wraps(m, o.wrap);
     weft__rewrite_early(m, &o);
     struct weft_facts_options fo = {.shared_library = o.shared_library, .plan = o.plan};
     struct weft_facts *f = weft__facts_new(m, &fo);
@@ -147,6 +149,7 @@ int weft__pass_run(LLVMModuleRef m) {
     }
     weft__rewrite(m, f, regions, &o, &s);
     if (o.profile_make && regions) tell_regions(m, regions);
+    weft__rewrite_wraps_end(m, o.wrap);
     if (o.stats) report(&o, f, &s);
     weft__regions_free(regions);
     weft__profile_free(profile);

@@ -15,6 +15,7 @@ struct weft_pass_options {
     int verify;         /* hash every checked access; prove that no site is passed twice in a tick */
     const char *stats;  /* NULL: none; "": to stderr; else a file for JSON */
     const char *serialize; /* comma-separated names */
+    const char *wrap;      /* the same: --wrap of the linker */
     int profile_make;         /* tell the runtime of regions (`weft profile`) */
     const char *profile_use;  /* NULL: none */
     int races;             /* find races and put them into the program, for `weft races` */
@@ -40,6 +41,10 @@ int weft__plan_races(struct weft_facts *f, struct weft_regions *regions, const s
 
 /* ---- rewrite/early.c: before the facts are found */
 void weft__rewrite_early(LLVMModuleRef m, const struct weft_pass_options *o);
+
+/* ---- rewrite/wrap.c: first of all, and last */
+void weft__rewrite_wraps(LLVMModuleRef m, const char *list);
+void weft__rewrite_wraps_end(LLVMModuleRef m, const char *list);
 
 /* ---- rewrite/rewrite.c */
 void weft__rewrite(LLVMModuleRef m, const struct weft_facts *f, const struct weft_regions *regions, const struct weft_pass_options *o, struct weft_pass_stats *s);
