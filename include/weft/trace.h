@@ -179,6 +179,7 @@ enum weft_item_kind {
     X(FILE, 4122)       /* struct weft_file_item: something became of a file, beside the call's own input */           \
     X(REFERENCE, 4123)  /* read or pread: its result; struct weft_reference_item in place of what it brought */        \
     X(DESCRIPTORS, 4124) /* of a program that was executed: a byte each: 1 the recorded stdout, 2 stderr, 0 neither */  \
+    X(UNREADABLE, 4125) /* the system call that follows was given a pointer to where nothing can be read */            \
     X(EXEC, 4121)       /* the process becomes another program here, unless an execve follows: that is the error;      \
                            u32: number of the program's part; missing: it is not recorded */
 

@@ -417,11 +417,28 @@ long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char 
 /* Whether an argument points where there is never any memory: then the kernel shall say so (EFAULT, or what else it finds
  * wrong first), not a fault in here. */
 static int nowhere(long p) { return (unsigned long)p - 1 < 65535 || (unsigned long)p >> 47; }
-static int points_nowhere(const long a[6], const char *params) {
+/* The same for where there is none now: unmapped, or not to be read. Whether there is any is not ordered with threads that map memory just
+ * then, so it is in the recording. The calling thread is at a fresh tick. */
+#define LOOKS (weft__mode == WEFT_RECORD)
+static int unreadable(struct weft_thread *t, int bad) {
+    if (LOOKS) {
+        if (unlikely(bad)) weft__log_input(t, WEFT_OP_UNREADABLE, 0, NULL, 0);
+        return bad;
+    }
+    if (weft__gate_op(t) != WEFT_OP_UNREADABLE) return 0;
+    weft__input(t, WEFT_OP_UNREADABLE, 0, NULL, 0);
+    return 1;
+}
+static int lost(struct weft_thread *t, long p) { return nowhere(p) || unreadable(t, LOOKS && p && !weft__peek((uint64_t)p)); }
+static int points_nowhere(struct weft_thread *t, const long a[6], const char *params) {
     struct param p;
-    for (const char *s = params; (s = next_param(s, &p));)
+    int bad = 0;
+    for (const char *s = params; (s = next_param(s, &p));) {
         if (nowhere(a[p.arg]) || (p.kind == P_LENPTR && nowhere(a[p.size_arg]))) return 1;
-    return 0;
+        if (LOOKS && a[p.arg] && !weft__peek((uint64_t)a[p.arg])) bad = 1;
+        if (LOOKS && p.kind == P_LENPTR && a[p.size_arg] && !weft__peek((uint64_t)a[p.size_arg])) bad = 1;
+    }
+    return unreadable(t, bad);
 }
 
 /* ---- output */
@@ -895,7 +912,7 @@ static long do_futex(struct weft_thread *t, const long a[6], int foreign) {
 static long do_mincore(struct weft_thread *t, const long a[6]) {
     char p[32];
     weft__format(p, sizeof p, "o2=%lu", ((size_t)a[1] + 4095) / 4096);
-    return weft__emulated(t, SYS_mincore, a, nowhere(a[2]) ? "" : p);
+    return weft__emulated(t, SYS_mincore, a, lost(t, a[2]) ? "" : p);
 }
 
 long weft__sys_kill(struct weft_thread *t, long nr, const long a[6]);
@@ -907,7 +924,8 @@ static long with_mask(struct weft_thread *t, long nr, const long a[6]) {
     uint64_t mask = 0, kernel;
     long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
     b[at] = (long)weft__signal_mask_in(t, a[at], &mask, &kernel);
-    long r = weft__emulated(t, nr, b, nr == SYS_ppoll ? "b0:1*8 i2=16" : "o1:r*12");
+    const char *params = nr == SYS_ppoll ? "b0:1*8 i2=16" : "o1:r*12";
+    long r = weft__emulated(t, nr, b, points_nowhere(t, b, params) ? "" : params);
     return weft__signal_mask_out(t, r, &mask, a[at] != 0);
 }
 
@@ -1013,7 +1031,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
         else if (RECORD && (nr == SYS_read || nr == SYS_pread64) && unlikely(weft__file_refers(a[0]) && a[2] >= 0 && a[1] && !nowhere(a[1])))
             r = weft__file_read(t, nr, a);
         else
-            r = weft__emulated(t, nr, a, points_nowhere(a, e->params) ? "" : nr == SYS_recvfrom && !a[4] && !a[5] ? "o1:r" : e->params);
+            r = weft__emulated(t, nr, a, points_nowhere(t, a, e->params) ? "" : nr == SYS_recvfrom && !a[4] && !a[5] ? "o1:r" : e->params);
         if (lock) weft__unlock(lock);
         if (unlikely(weft__given)) weft__own_made(nr, a, r);
         if (file) weft__file_after(t, nr, a, r, before);
@@ -1025,7 +1043,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
         return r;
     }
     case WRITE:
-        if (unlikely(a[2] > 0 && (!a[1] || nowhere(a[1])))) return weft__emulated(t, nr, a, "");
+        if (unlikely(a[2] > 0 && (!a[1] || lost(t, a[1])))) return weft__emulated(t, nr, a, "");
         return do_write(t, nr, a);
     case VM:
         if (unlikely(weft__given)) weft__own_begin(t, nr, a, (long[6]){0});
@@ -1064,15 +1082,15 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     case SYS_pselect6: return do_select(t, nr, a);
     case SYS_writev:
     case SYS_pwritev:
-    case SYS_pwritev2: return !a[1] || nowhere(a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_writev(t, nr, a);
+    case SYS_pwritev2: return !a[1] || lost(t, a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_writev(t, nr, a);
     case SYS_readv:
     case SYS_preadv:
-    case SYS_preadv2: return !a[1] || nowhere(a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_readv(t, nr, a);
-    case SYS_sendto: return (a[2] && !a[1]) || nowhere(a[1]) || nowhere(a[4]) ? weft__emulated(t, nr, a, "") : weft__sys_sendto(t, a);
-    case SYS_sendmsg: return !a[1] || nowhere(a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_sendmsg(t, a);
-    case SYS_recvmsg: return !a[1] || nowhere(a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_recvmsg(t, a);
+    case SYS_preadv2: return !a[1] || lost(t, a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_readv(t, nr, a);
+    case SYS_sendto: return (a[2] && !a[1]) || lost(t, a[1]) || lost(t, a[4]) ? weft__emulated(t, nr, a, "") : weft__sys_sendto(t, a);
+    case SYS_sendmsg: return !a[1] || lost(t, a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_sendmsg(t, a);
+    case SYS_recvmsg: return !a[1] || lost(t, a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_recvmsg(t, a);
     case SYS_sendmmsg:
-    case SYS_recvmmsg: return !a[1] || nowhere(a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_mmsg(t, nr, a);
+    case SYS_recvmmsg: return !a[1] || lost(t, a[1]) ? weft__emulated(t, nr, a, "") : weft__sys_mmsg(t, nr, a);
     case SYS_semctl: return do_semctl(t, a);
     case SYS_msgctl: return do_msgctl(t, a);
     case SYS_shmat: return weft__sys_shmat(t, a);
