@@ -695,13 +695,18 @@ static long end_process(struct weft_thread *t, const long a[6]) {
 static long do_ioctl(struct weft_thread *t, const long a[6]) {
     static const struct { unsigned long req; const char *params; } known[] = {
         /* files */
-        {FIONREAD, "o2=4"}, {FIONBIO, "i2=4"}, {FIOASYNC, "i2=4"}, {FIOCLEX, ""}, {FIONCLEX, ""}, {FIOQSIZE, "o2=8"},
+        {FIONREAD, "o2=4"}, {FIONBIO, "i2=4"}, {FIOASYNC, "i2=4"}, {FIOCLEX, ""}, {FIONCLEX, ""}, {FIOQSIZE, "o2=8"}, {FIGETBSZ, "o2=4"},
+        {0x40044900, ""}, /* INOTIFY_IOC_SETNEXTWD */
+        {0x40085400, "i2=8"}, /* TFD_IOC_SET_TICKS */
         {FICLONE, ""}, {FICLONERANGE, "i2=32"}, {FS_IOC_GETFLAGS, "o2=4"}, {FS_IOC_SETFLAGS, "i2=4"}, {FS_IOC_FSGETXATTR, "o2=28"},
         {BLKGETSIZE64, "o2=8"}, {BLKSSZGET, "o2=4"}, {RNDGETENTCNT, "o2=4"},
         /* terminals */
         {TCGETS, "o2=36"}, {TCSETS, "i2=36"}, {TCSETSW, "i2=36"}, {TCSETSF, "i2=36"}, {TCSBRK, ""}, {TCXONC, ""}, {TCFLSH, ""},
         {TIOCGWINSZ, "o2=8"}, {TIOCSWINSZ, "i2=8"}, {TIOCGPGRP, "o2=4"}, {TIOCSPGRP, "i2=4"}, {TIOCGSID, "o2=4"},
         {TIOCOUTQ, "o2=4"}, {TIOCSCTTY, ""}, {TIOCNOTTY, ""}, {TIOCGPTN, "o2=4"}, {TIOCSPTLCK, "i2=4"},
+        {TCGETA, "o2=18"}, {TCSETA, "i2=18"}, {TCSETAW, "i2=18"}, {TCSETAF, "i2=18"}, {TCSBRKP, ""}, {TIOCEXCL, ""}, {TIOCNXCL, ""},
+        {TIOCGEXCL, "o2=4"}, {TIOCPKT, "i2=4"}, {TIOCGPKT, "o2=4"}, {TIOCGPTLCK, "o2=4"}, {TIOCGETD, "o2=4"}, {TIOCSETD, "i2=4"}, {TIOCMGET, "o2=4"},
+        {TIOCGSOFTCAR, "o2=4"}, {TIOCSSOFTCAR, "i2=4"}, {TIOCSTI, "i2=1"},
         /* sockets and network interfaces */
         {SIOCATMARK, "o2=4"}, {SIOCGIFNAME, "b2=40"}, {SIOCGIFFLAGS, "b2=40"}, {SIOCGIFADDR, "b2=40"}, {SIOCGIFNETMASK, "b2=40"},
         {SIOCGIFBRDADDR, "b2=40"}, {SIOCGIFMTU, "b2=40"}, {SIOCGIFHWADDR, "b2=40"}, {SIOCGIFINDEX, "b2=40"},
@@ -728,6 +733,8 @@ static long do_prctl(struct weft_thread *t, const long a[6]) {
     case PR_GET_SECUREBITS: case PR_SET_SECUREBITS: case PR_SET_TIMERSLACK: case PR_GET_TIMERSLACK:
     case PR_SET_CHILD_SUBREAPER: case PR_SET_NO_NEW_PRIVS: case PR_GET_NO_NEW_PRIVS: case PR_SET_THP_DISABLE:
     case PR_GET_THP_DISABLE: case PR_CAP_AMBIENT: case PR_GET_SPECULATION_CTRL: case PR_SET_SPECULATION_CTRL:
+    case PR_MCE_KILL: case PR_MCE_KILL_GET: case PR_SET_IO_FLUSHER: case PR_GET_IO_FLUSHER:
+    case 65: case 66: case 67: case 68: /* PR_{SET,GET}_MDWE, PR_{SET,GET}_MEMORY_MERGE */
     case PR_SET_PTRACER: return weft__emulated(t, SYS_prctl, a, "");
     case PR_SET_VMA: return weft__sys_vm(t, SYS_prctl, a);
     default: weft__refuse("prctl option %ld cannot be recorded yet", a[0]);
@@ -738,6 +745,9 @@ static long do_fcntl(struct weft_thread *t, const long a[6]) {
     switch (a[1]) {
     case F_GETLK:
     case F_OFD_GETLK: return weft__emulated(t, SYS_fcntl, a, "b2=32");
+    case 17: return weft__emulated(t, SYS_fcntl, a, "o2=8"); /* F_GETOWNER_UIDS */
+    case F_GET_RW_HINT: case F_GET_FILE_RW_HINT: return weft__emulated(t, SYS_fcntl, a, "o2=8");
+    case F_SET_RW_HINT: case F_SET_FILE_RW_HINT: return weft__emulated(t, SYS_fcntl, a, "i2=8");
     case F_GETOWN_EX: return weft__emulated(t, SYS_fcntl, a, "o2=8");
     case F_SETOWN_EX: return weft__emulated(t, SYS_fcntl, a, "i2=8");
     case F_SETLK:
