@@ -318,6 +318,7 @@ void weft__steer_out(struct weft_thread *t);
 void weft__steer_event(struct weft_thread *t, uint64_t site);
 uint64_t weft__steer_tick(struct weft_thread *t); /* gives the limit for the next one */
 void weft__steer_yield(struct weft_thread *t);
+int weft__steer_lets(struct weft_thread *t);
 void weft__steer_forked(struct weft_thread *t);
 int weft__left_one(struct weft_thread *t, uint64_t site); /* repeat.c: 1: it is one of those that are left out, and */
 void weft__left_more(struct weft_thread *t, uint64_t site, uint64_t times); /* so many more are to be */

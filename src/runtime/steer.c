@@ -16,7 +16,7 @@
  *            priorities, the highest one that is ready runs, and at d - 1 random events (of as many as an earlier run had) the
  *            running thread's priority drops below all others
  *
- * A thread that only waits in a loop, or runs for long without an end, lets all others go first; one that sleeps or yields is
+ * A thread that only waits in a loop, runs for long without an end, or yields, lets all others go first; one that sleeps is
  * outside meanwhile. One that waits for another thread does not do so in the kernel: see below, waits.
  *
  * In a steered run (turns.c) the baton goes round by other rules: there this file has the baton only. */
@@ -197,6 +197,17 @@ void weft__steer_out(struct weft_thread *t) {
     weft__unlock(&steer.lock);
 }
 
+/* Unlocks. */
+static void hand_on(struct weft_thread *t, struct weft_thread *o, uint64_t site) {
+    t->has_baton = 0;
+    t->steer = READY;
+    weft__rec_lend(t, site);
+    weft__baton_pass(o);
+    weft__unlock(&steer.lock);
+    weft__baton_wait(t);
+    weft__rec_back(t);
+}
+
 /* Another one goes on; last: t lets all others that are ready go first. */
 static void go_on(struct weft_thread *t, uint64_t site, int last) {
     weft__lock(&steer.lock);
@@ -209,13 +220,7 @@ static void go_on(struct weft_thread *t, uint64_t site, int last) {
         weft__unlock(&steer.lock);
         return;
     }
-    t->has_baton = 0;
-    t->steer = READY;
-    weft__rec_lend(t, site);
-    weft__baton_pass(o);
-    weft__unlock(&steer.lock);
-    weft__baton_wait(t);
-    weft__rec_back(t);
+    hand_on(t, o, site);
 }
 
 /* t is IN, at (clock, site), and holds nothing. */
@@ -250,6 +255,21 @@ void weft__steer_yield(struct weft_thread *t) {
         weft__turns_yield(t);
     else
         go_on(t, 0, 1);
+}
+
+/* t yields, at (clock, 0): all others go first. It stays ready: outside it would be for as long as the kernel likes, and who goes on meanwhile
+ * could not be preempted by it. 0: nobody else is ready; who is away may need the processor. */
+int weft__steer_lets(struct weft_thread *t) {
+    weft__lock(&steer.lock);
+    struct weft_thread *o = steer.over ? NULL : choose(NULL);
+    if (!o) {
+        weft__unlock(&steer.lock);
+        return 0;
+    }
+    t->priority = --steer.lowest;
+    t->in_a_row = 0;
+    hand_on(t, o, 0);
+    return 1;
 }
 
 void weft__steer_end(void) {

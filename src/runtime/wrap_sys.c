@@ -172,7 +172,7 @@ WEFT_HIDDEN int weft__w_sched_yield(void) {
     t = weft__enter(&was);
     if (t && unlikely(weft__given))
         weft__turns_yield(t);
-    else {
+    else if (!t || likely(!weft__steering) || !weft__steer_lets(t)) {
         if (t) weft__outside(t);
         if (weft__mode != WEFT_REPLAY) weft__raw(SYS_sched_yield);
         if (t) weft__inside(t);
