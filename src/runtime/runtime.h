@@ -147,6 +147,7 @@ struct weft_thread {
         const struct timespec *until; /* NULL: for ever */
     } blocked;
     int waits;                    /* it has to be woken: `woken` says whether it was */
+    int finished;                 /* it has done to the end what it was doing where its turns end */
     uint32_t last_given;          /* index of the item that it got last, + 1; */
     uint32_t given_of;            /* the number of the thread of the trace whose item that was */
     uint32_t last_lent, lent_of;  /* the same, of the last one that was another thread's */

@@ -37,6 +37,8 @@ static struct {
     uint64_t passed;  /* the turn whose position was passed, + 1 */
     uint64_t nearing; /* the turn that ends at a place, + 1, */
     uint64_t came;    /* and how often its thread has come there */
+    struct weft_thread *finishing; /* goes on, though it has no turn, */
+    uint64_t finish;  /* from this clock */
     int changed;      /* turns that are still those of the trace, by its ticks, are in an order in which each thread is created in time; these are not */
 } run;
 
@@ -120,14 +122,33 @@ static struct weft_thread *maker(uint32_t number) {
     return NULL;
 }
 
+/* Who has a turn is blocked, and may wait for what another one was just doing when the process ended: a trace says how far that one is known to
+ * have come, and not whether the kernel had done its call (a pipe was written to, a thread woken). It does that to the end, once. */
+static struct weft_thread *finisher(void) {
+    for (uint32_t s = 1; s < weft__slots; s++) {
+        struct weft_thread *o = weft__threads[s];
+        if (can_run(o) && !o->finished && next_turn(o) == UINT64_MAX && weft__given_thread(o->number)->cut != UINT64_MAX) return o;
+    }
+    return NULL;
+}
+static struct weft_thread *finishes(struct weft_thread *o) {
+    if (!o) return NULL;
+    o->finished = 1;
+    run.finishing = o;
+    run.finish = o->tls->clock;
+    return o;
+}
+
 /* NULL: nobody can go on. */
 static struct weft_thread *choose(void) {
+    run.finishing = NULL;
     for (; by_turns(); run.turn++) {
         struct weft_thread *o = with_number(turns()[run.turn].thread);
         if (!o && run.changed && (o = maker(turns()[run.turn].thread))) return o;
         if (!o) continue;
         if (o->blocked.kind && o->blocked.until) time_out(o);
         if (can_run(o)) return o;
+        if ((o = finishes(finisher()))) return o;
     }
     struct weft_thread *o = choose_alone();
     if (!o) o = timed();
@@ -374,6 +395,7 @@ static int at_place(const struct weft_thread *t, const struct weft_turn *n) {
 static int turn_over(const struct weft_thread *t, uint64_t site, int op) {
     const struct weft_turn *n = &turns()[run.turn];
     uint64_t now = weft__trace_clock(t), end;
+    if (t == run.finishing) return site || (op && t->tls->clock > run.finish);
     turn_begins();
     if (n->thread != t->number) {
         if (!run.changed || maker(n->thread) != t) return 1;
@@ -480,6 +502,7 @@ void weft__turns_born(struct weft_thread *c) {
     c->blocked.kind = 0;
     c->waits = 0;
     c->counted = c->last_clock;
+    c->finished = 0;
     c->shift = 0;
     c->first_given = c->last_given = c->last_lent = c->passes = c->in_a_row = 0;
     begin(&c->ops, c->last_clock);
@@ -547,7 +570,7 @@ static void block(struct weft_thread *t, int kind, const void *object, const str
     t->blocked.until = until;
     t->blocked.ticket = ++run.count;
     t->in_a_row = 0;
-    if (by_turns() && turns()[run.turn].thread == t->number) turn_ends(t, 0);
+    if (by_turns() && turns()[run.turn].thread == t->number && (turns()[run.turn].done || until || !finisher())) turn_ends(t, 0);
     weft__rec_release(t);
     next_one(t, 0);
 }
