@@ -23,11 +23,11 @@
  *   pages   the pool of free units, coalesced, all zero: they are given back to the kernel before they are put there,
  *           by this rule only, never by time or pressure, since the program can see the zeros.
  *
- * Dead bytes are program state, and racy programs touch freed memory: nothing is ever written into a block by the
- * allocator (calloc and realloc write through hooks, as accesses of the program). All bookkeeping is far away from
- * the blocks, at addresses computed from the block's: `state` has a byte per 16 bytes of heap, which tells for the
- * first 16 bytes of a block its class and whether it is in use, in a list or in a pool, and is 0 elsewhere. One load
- * tells valid, invalid and double frees apart.
+ * Dead bytes are program state, and racy programs touch freed memory: the allocator writes nothing into a block that is not the same in
+ * every run (calloc and realloc write through hooks, as accesses of the program). free() spoils the first two words, as libc's does: what uses a
+ * block after that is to fail here as it fails natively. All bookkeeping is far away from the blocks, at addresses computed from the block's:
+ * `state` has a byte per 16 bytes of heap, which tells for the first 16 bytes of a block its class and whether it is in use, in a list or in
+ * a pool, and is 0 elsewhere. One load tells valid, invalid and double frees apart.
  *
  * Owner table: it is indexed by the low 32 bits of the address, so two heaps that grow over the same low 32 bits
  * would fight over its entries (50 times slower). Slot k starts at k * 888 MiB: 888/4096 = 111/512 is the fraction
@@ -57,6 +57,7 @@
 #define HUGE_CLASS 63u
 #define STATE_USED 0x80u
 #define STATE_POOLED 0x40u
+#define SPOILT 0x5f5f5f5f5f5f5f5ful /* no address at all */
 
 #define LIST_BYTES (64ul << 10)      /* a list's bound at first */
 #define LIST_BYTES_MAX (256ul << 10) /* and when the thread both allocates and frees a lot */
@@ -754,8 +755,8 @@ void *weft__heap_memalign(struct weft_heap *h, size_t align, size_t size) {
     return alloc_run(h, size ? size : 1, align, &zero);
 }
 
-void weft__heap_free(struct weft_heap *h, void *p) {
-    if (unlikely(!p)) return;
+/* The caller owns the first line of a block that is to be spoilt. */
+static inline void free_block(struct weft_heap *h, void *p, int spoil) {
     unsigned class = check_block((uint64_t)p, "free(): invalid pointer", "free(): double free detected in tcache 2");
     if (unlikely(class > WEFT_HEAP_CLASSES)) {
         free_run(h, (uint64_t)p);
@@ -763,6 +764,7 @@ void weft__heap_free(struct weft_heap *h, void *p) {
     }
     struct weft_heap_list *l = &h->lists[class];
     *state_of((uint64_t)p) = (unsigned char)class;
+    if (spoil) ((volatile uint64_t *)p)[0] = ((volatile uint64_t *)p)[1] = SPOILT;
     uint32_t n = l->count;
     if (unlikely(n >= l->cap)) {
         spill(h, class, p);
@@ -770,6 +772,9 @@ void weft__heap_free(struct weft_heap *h, void *p) {
     }
     l->items[n] = p;
     l->count = n + 1;
+}
+void weft__heap_free(struct weft_heap *h, void *p) {
+    if (likely(p)) free_block(h, p, 1);
 }
 
 void *weft__heap_realloc(struct weft_heap *h, void *p, size_t size) {
@@ -805,7 +810,7 @@ void *weft__heap_realloc(struct weft_heap *h, void *p, size_t size) {
     if (!q && room > size) q = alloc_run(h, size, 1, &zero);
     if (!q) return size <= have ? p : NULL;
     weft__heap_copy(q, p, size < have ? size : have);
-    weft__heap_free(h, p);
+    free_block(h, p, 0); /* others may have got it since the caller owned it */
     return q;
 }
 

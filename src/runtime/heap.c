@@ -168,7 +168,7 @@ static void own_slow(void *p, const void *fresh) {
     size_t size;
     struct weft_thread *t = enter(&was, fresh ? WEFT_IN_HEAP : (uint64_t)(uintptr_t)own_slow);
     if (likely(!weft__accesses) || !(fresh ? weft__heap_block : weft__heap_extent)(p, &start, &size))
-        weft__take(t, p, 1);
+        weft__take(t, p, fresh ? 1 : 16); /* free() spoils two words */
     else if (fresh)
         weft__access_note(t, (uint64_t)(uintptr_t)start, WEFT_ACCESS_FRESH | (size < WEFT_ACC_SIZE ? (uint32_t)size : WEFT_ACC_SIZE), 0);
     else
