@@ -179,12 +179,18 @@ WEFT_HIDDEN void weft__t_take_end(void) {
 }
 WEFT_WRAP(__weft_take_end, weft__t_take_end);
 
-/* ---- block operations: a tick per block, so that a long one neither keeps others waiting nor starves */
+/* ---- block operations: a tick per block, so that a long one neither keeps others waiting nor starves. What is copied at once other threads see as a whole;
+ * natively they may see half of it: so the copy of a struct has two parts. */
 
 #define BLOCK 4096ul
+static inline size_t part(size_t left, size_t all) {
+    return left > BLOCK ? BLOCK : left == all && all > WEFT_LINE ? all / 2 + 7 & ~7ul : left;
+}
 static void take2_slow(const void *d, size_t n, const void *s) {
     struct weft_thread *t = weft__active();
-    if (t) weft__take2(t, d, n, s, s ? n : 0);
+    if (!t) return;
+    if (unlikely(weft__steering) && !weft__given) weft__steer_event(t, 0);
+    weft__take2(t, d, n, s, s ? n : 0);
 }
 static inline void take2(const void *d, const void *s, size_t n) {
     if (weft__mode == WEFT_RECORD && __weft_tls.self && !(owned(d, n) && (!s || owned(s, n))))
@@ -199,8 +205,9 @@ extern void *(*weft__real_memset)(void *, int, size_t);
 WEFT_HIDDEN void *weft__t_memcpy(void *d, const void *s, size_t n) {
     char *a = d;
     const char *b = s;
+    size_t all = n;
     do {
-        size_t k = n < BLOCK ? n : BLOCK;
+        size_t k = part(n, all);
         tick();
         if (k) take2(a, b, k);
         weft__real_memcpy(a, b, k);
@@ -214,9 +221,10 @@ WEFT_WRAP(__weft_memcpy, weft__t_memcpy);
 WEFT_HIDDEN void *weft__t_memmove(void *d, const void *s, size_t n) {
     char *a = d;
     const char *b = s;
+    size_t all = n;
     if (a <= b || a >= b + n) {
         do {
-            size_t k = n < BLOCK ? n : BLOCK;
+            size_t k = part(n, all);
             tick();
             if (k) take2(a, b, k);
             weft__real_memmove(a, b, k);
