@@ -7,8 +7,8 @@
  * then of those that it has passed by. What was used is used up. Calls whose result does not change give it again.
  *
  * A system call that the thread has none for is lent one of another thread's: what libc does once (it reads the time zone, say) is done
- * by whoever comes there first, and that may be another one than in the trace. And what was asked about a path is answered again in
- * the same way (libc looks at the time zone's file whenever it needs it).
+ * by whoever comes there first, and that may be another one than in the trace. Not what was wrong with a path that the program asked for. And
+ * what was asked about a path is answered again in the same way (libc looks at the time zone's file whenever it needs it).
  *
  * Whatever is given is logged, so that the run can be replayed. What the trace does not have ends the run (weft__missing). */
 #define _GNU_SOURCE
@@ -113,6 +113,25 @@ static struct weft_sched_item *lent(const struct weft_thread *t, int64_t op, uin
     return NULL;
 }
 
+static int64_t result(const struct weft_sched_item *i) {
+    int64_t r = 0;
+    if (i->size >= 8) __builtin_memcpy(&r, weft__gate_data(i), 8);
+    return r;
+}
+static int opens(int64_t op) { return op == SYS_open || op == SYS_openat; }
+
+/* What is wrong with one path says nothing of another. (libc asks for the same ones, whoever comes there first.) */
+static int of_its_path(const struct weft_thread *t, int64_t op, const struct weft_sched_item *i) {
+    if (t->foreign) return 0;
+    switch (op) {
+    case SYS_open: case SYS_openat: case SYS_openat2: case SYS_creat: case SYS_stat: case SYS_lstat: case SYS_newfstatat: case SYS_statx:
+    case SYS_access: case SYS_faccessat: case SYS_faccessat2: case SYS_readlink: case SYS_readlinkat: case SYS_unlink: case SYS_unlinkat:
+    case SYS_rename: case SYS_renameat: case SYS_renameat2: case SYS_mkdir: case SYS_mkdirat: case SYS_rmdir: case SYS_truncate:
+        return result(i) < 0;
+    default: return 0;
+    }
+}
+
 static int can_wait(int64_t op) {
     switch (op) {
     case SYS_read: case SYS_readv: case SYS_pread64: case SYS_poll: case SYS_ppoll: case SYS_select: case SYS_pselect6: case SYS_epoll_wait:
@@ -142,7 +161,7 @@ struct weft_sched_item *weft__given_input(struct weft_thread *t, int item, int64
     if (!i && call) i = lent_on(t, op, &of);
     while (!i && waits_for_ever(t, item, op)) weft__turns_block(t, WEFT_WAIT_CALL, t, NULL);
     if (!i && call) i = lent(t, op, &of);
-    if (!i) return NULL;
+    if (!i || (of != t->number && of_its_path(t, op, i))) return NULL;
     use(t, of, i);
     return give(t, item, i);
 }
@@ -160,7 +179,7 @@ struct weft_sched_item *weft__given_path(struct weft_thread *t, int64_t op, uint
     while (k < PATHS && paths[k].key && paths[k].key != key) k++;
     if (!i && k < PATHS && paths[k].key) return give(t, WEFT_ITEM_INPUT, paths[k].i);
     i = weft__given_input(t, WEFT_ITEM_INPUT, op);
-    if (i && k < PATHS) {
+    if (i && k < PATHS && (!opens(op) || result(i) < 0)) { /* what was opened is not open a second time */
         paths[k].key = key;
         paths[k].i = i;
     }

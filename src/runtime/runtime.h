@@ -213,6 +213,7 @@ struct weft_thread {
     int sig_pending;              /* for ticks: 1: a signal is queued; 2: cancelled, and asynchronously so */
     int attention;                /* for waits: as sig_pending, but 2 for any cancellation that is enabled */
     int cancel_point;             /* the system call under way is a cancellation point */
+    int foreign;                  /* it was made by code that was not built with weft */
     uint64_t sigmask;
     void *sigq;
     int in_outside;

@@ -229,8 +229,8 @@ static int lets_others(long nr) {
 static uint64_t path_key(long nr, const long a[6]) {
     const char *path;
     switch (nr) {
-    case SYS_stat: case SYS_lstat: case SYS_access: case SYS_readlink: path = (const char *)a[0]; break;
-    case SYS_newfstatat: case SYS_statx: case SYS_faccessat: case SYS_faccessat2: case SYS_readlinkat: path = (const char *)a[1]; break;
+    case SYS_stat: case SYS_lstat: case SYS_access: case SYS_readlink: case SYS_open: path = (const char *)a[0]; break;
+    case SYS_newfstatat: case SYS_statx: case SYS_faccessat: case SYS_faccessat2: case SYS_readlinkat: case SYS_openat: path = (const char *)a[1]; break;
     default: return 0;
     }
     uint64_t h = weft_hash(&nr, sizeof nr), n = 0;
@@ -1015,6 +1015,7 @@ static long own_call(struct weft_thread *t, long nr, const long a[6], int how, c
 
 /* The thread is inside and at a fresh tick, unless the call is traceless. `foreign`: trapped, not called through us. */
 long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uint64_t ip) {
+    t->foreign = foreign;
     t->cancel_point = weft__cancel_nr(nr, foreign) && !(nr == SYS_fcntl && a[1] != F_SETLKW);
     if (unlikely(t->cancel_point && weft__cancel_due(t))) return -WEFT_CANCELLED;
     if (nr < 0 || nr >= SYS_MAX || !table[nr].name)

@@ -279,7 +279,7 @@ struct measuring {
     struct weft_slice_size *all, *relevant;
     bool *in; /* blocks with something relevant */
     size_t cap;
-    bool *threads; /* by slot: twice: there, and relevant */
+    bool *threads; /* by slot: relevant, and counted */
     size_t slots;
 };
 
@@ -296,8 +296,11 @@ static void see(void *ctx, const struct weft_item *i, size_t block) {
     }
     if (!weft__relevant_counts(i)) return;
     m->all->events++;
-    m->all->threads += i->kind == WEFT_ITEM_START;
-    if (i->kind == WEFT_ITEM_START) m->threads[i->slot] = false;
+    if (i->kind == WEFT_ITEM_START) {
+        bool removed = i->op && i->size; /* weft simplify does not count it either */
+        m->all->threads += !removed;
+        m->threads[i->slot] = removed;
+    }
     if (!weft__relevant_has(m->s, i)) return;
     m->relevant->events++;
     m->relevant->threads += !m->threads[i->slot];
