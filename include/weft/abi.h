@@ -270,8 +270,8 @@ enum weft_wait_kind {
     WEFT_WAIT_JOIN, /* object: slot */
     WEFT_WAIT_ONCE,
     WEFT_WAIT_STREAM, /* or another lock of libc or the runtime; steered runs only */
-    WEFT_WAIT_FUTEX,  /* steered runs only, as these: */
-    WEFT_WAIT_CALL,   /* a system call that never came back */
+    WEFT_WAIT_FUTEX,  /* of the program or the C++ library (std::atomic::wait) */
+    WEFT_WAIT_CALL,   /* a system call that never came back; steered runs only */
 };
 /* What a thread is about to do, or does: the runtime fills it in in replay, with WEFT_OPT_WAITS. */
 struct weft_wait {

@@ -41,6 +41,7 @@ static const char *const kinds[] = {
     [WEFT_WAIT_SEM] = "semaphore",
     [WEFT_WAIT_JOIN] = "",
     [WEFT_WAIT_ONCE] = "pthread_once",
+    [WEFT_WAIT_FUTEX] = "futex",
 };
 
 #define INLINED 16
@@ -57,6 +58,7 @@ static const size_t sizes[] = {
     [WEFT_WAIT_MUTEX] = sizeof(pthread_mutex_t),    [WEFT_WAIT_RDLOCK] = sizeof(pthread_rwlock_t), [WEFT_WAIT_WRLOCK] = sizeof(pthread_rwlock_t),
     [WEFT_WAIT_SPIN] = sizeof(pthread_spinlock_t),  [WEFT_WAIT_COND] = sizeof(pthread_cond_t),     [WEFT_WAIT_BARRIER] = sizeof(pthread_barrier_t),
     [WEFT_WAIT_SEM] = sizeof(sem_t),                [WEFT_WAIT_ONCE] = sizeof(pthread_once_t),
+    [WEFT_WAIT_FUTEX] = 4,
 };
 
 static void put_object(const struct view *v, struct weft_strbuf *b, uint32_t kind, uint64_t object) {
@@ -121,7 +123,7 @@ static int by_slot(const void *a, const void *b) {
 /* Who has signalled it, whenever that was: a wake-up that was lost is among these. */
 #define SIGNALLED 3
 static void put_signals(const struct view *v, struct weft_strbuf *b, const struct weft_wait *w) {
-    const char *verb = w->kind == WEFT_WAIT_SEM ? "posted" : "signalled";
+    const char *verb = w->kind == WEFT_WAIT_SEM ? "posted" : w->kind == WEFT_WAIT_FUTEX ? "woken" : "signalled";
     size_t n = 0;
     for (size_t i = 0; i < v->nsignals; i++) {
         const struct weft_hold *h = &v->signals[i];
@@ -189,7 +191,7 @@ static void put_thread(const struct view *v, struct weft_strbuf *b, const struct
         weft__strbuf_puts(b, "waits for ");
         put_object(v, b, w->kind, w->object);
         put_holders(v, b, w);
-        if (w->kind == WEFT_WAIT_SEM) put_signals(v, b, w);
+        if (w->kind == WEFT_WAIT_SEM || w->kind == WEFT_WAIT_FUTEX) put_signals(v, b, w);
     }
     if (first == n && w->kind) {
         weft__strbuf_puts(b, "\n   ");

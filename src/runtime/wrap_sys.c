@@ -5,6 +5,7 @@
 #include "runtime.h"
 #include "sys.h"
 #include <errno.h>
+#include <linux/futex.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/time.h>
@@ -158,6 +159,16 @@ WEFT_HIDDEN long weft__w_syscall(long nr, long a, long b, long c, long d, long e
     long v[6] = {a, b, c, d, e, (long)__weft_tls.saved[8]}, r;
     struct weft_thread *t = weft__active();
     if (t && weft__sys_traceless(t, nr, v, weft__caller(), &r)) return result(r);
+    if (t && nr == SYS_futex && unlikely(weft__waits)) { /* where it was stuck it does not come to the call itself */
+        int op = (int)b & FUTEX_CMD_MASK;
+        if (op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET)
+            weft__signal_note(t, WEFT_WAIT_FUTEX, (void *)a);
+        else
+            weft__wait_note(WEFT_WAIT_FUTEX, (void *)a, NULL);
+        r = call(nr, a, b, c, d, e, v[5]);
+        WAITED(t);
+        return r;
+    }
     return call(nr, a, b, c, d, e, v[5]);
 }
 
