@@ -52,6 +52,9 @@ WAYS = [
     Way("random", "weft", until_fail=["--chaos", "--strategy", "random"]),
     Way("pct", "weft", until_fail=["--chaos", "--strategy", "pct"]),
 ]
+# The kernel's scheduler shares the processor out by sessions (sched_autogroup): on a busy machine the threads of a program that is alone in a
+# new one wait for longer than those of one in a session where something has run already. weft record is there; so somebody is there natively.
+PARENT = ["timeout", "--foreground", "0"]
 BATCH = 25  # runs of one way before the next has its turn; pct learns from the runs before
 
 
@@ -119,7 +122,7 @@ def activity(pids):
     return used
 
 
-def run(command, recorded, limit, out):
+def run(command, limit, out):
     """Runs it to its end, or until it is stuck. Gives `exit N`, `signal N` or `stuck`. Output is in out.out, out.err."""
     with open(out + ".out", "wb") as o, open(out + ".err", "wb") as e:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=o, stderr=e, start_new_session=True)
@@ -127,7 +130,7 @@ def run(command, recorded, limit, out):
     end, before, stuck = time.monotonic() + limit, None, False
     try:
         while not select.select([handle], [], [], QUIET)[0]:
-            theirs = descendants(process.pid) + ([] if recorded else [process.pid])
+            theirs = descendants(process.pid)
             now = activity(theirs) or None  # weft record still has work after the program's end
             stuck = (now is not None and now == before) or time.monotonic() > end
             if stuck:
@@ -233,9 +236,8 @@ def one(bug, way, count, options, errors):
     trace = os.path.join(WORK, "trace-" + bug.name)
     shutil.rmtree(trace, ignore_errors=True)
     command = bug.command(way.build, options)
-    if way.record:
-        command = way.record + ["-o", trace, "--"] + command
-    end = run(command, way.record is not None, options.limit, trace)
+    command = way.record + ["-o", trace, "--"] + command if way.record else PARENT + command
+    end = run(command, options.limit, trace)
     if ended_so(bug, way, count, end, trace, errors) and way.record:
         want = "signal 9" if end == "stuck" else end
         replays(bug, count, trace, options, errors, lambda: replay(trace, want, options.replays, options.limit))
