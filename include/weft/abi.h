@@ -385,6 +385,7 @@ struct weft_given_thread { /* one per START of the trace; and one more: threads 
 /* A loop inside another one begins again and again. If its n-th iteration was left out every time, it is so beyond the trace as well. */
 struct weft_given_loop {
     uint64_t site;
+    uint32_t frame, unused; /* 0: all that have no entry of their own */
     uint64_t leaves_off, leaves; /* uint8_t[], by number: 1: it is left out */
 };
 /* A turn: the thread runs until it stands at this position, or is beyond it, or cannot go on. Positions of the trace fit as long as the thread
@@ -407,8 +408,10 @@ struct weft_pass { /* an iteration of a loop begins */
     uint64_t tick, site;
     uint32_t skip;  /* 1: it is left out */
     uint32_t flags; /* WEFT_REPEAT_*, of the loop */
-    uint64_t rank;  /* of the thread's loops, the n-th that it came to: one that is around another has the lower rank */
+    uint32_t rank;  /* of the thread's loops, the n-th that it came to: one that is around another has the lower rank */
+    uint32_t frame; /* of its loop: as in the trace; 0: one of many */
 };
+#define WEFT_LOOPS_OWN 256u /* loops of a thread that are told apart by their frames, too; all further ones by site alone */
 #define WEFT_CHAOS_DEPTH 64u /* changes of priority, at most */
 #define WEFT_OPT_DELAYS 1u /* record: races are to show: more splits, and delays */
 #define WEFT_OPT_REFER 4u  /* record: what is read from large files is referred to */

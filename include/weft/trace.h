@@ -128,7 +128,7 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
     X(EDGE_STEP, 14, "comes after a position was reached and its first edges were satisfied")                            \
     X(MEMORY, 15, "op: site; u64 address, then bytes: what another process had put there when this thread accessed it") \
     X(AGAIN, 16, "op: 1 for the slot's last block, 2 for the one before, ...: a PART with its bytes")                  \
-    X(REPEAT, 17, "op: WEFT_REPEAT_*; u64 site: an iteration of a loop begins, or was left out; then u64: so many at once") \
+    X(REPEAT, 17, "op: WEFT_REPEAT_*, frame; u64 site: an iteration of a loop begins, or was left out; then u64: so many at once") \
     X(LOOP, 18, "op: WEFT_LOOP_*: of the two copies of a loop the thread takes the one with checks")
 
 enum weft_item_kind {
@@ -141,6 +141,10 @@ enum weft_item_kind {
 #define WEFT_REPEAT_LEFT_OUT 1u
 #define WEFT_REPEAT_COUNTS 2u  /* the loop counts, and has no other way out than its condition */
 #define WEFT_REPEAT_WRITTEN 4u /* the program says so itself: WEFT_REPEAT in weft/repeat.h */
+/* Above them: how deep in the stack the loop is, in units of 16 bytes, modulo 2^24; 0: not known. The loop of a function that calls itself is
+ * another one each time. */
+#define WEFT_REPEAT_FRAME_SHIFT 8u
+#define WEFT_REPEAT_FRAME_MASK 0xffffffu
 
 /* LOOP: a loop whose memory the thread has runs without checks, in a copy of its own. Replay takes the same copy. */
 #define WEFT_LOOP_LEFT 0u /* at this tick, the head of the copy: the thread goes on in the loop itself */

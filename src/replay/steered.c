@@ -50,7 +50,7 @@ static void add_loops(struct given *g, const struct weft_tree_thread *t, struct 
             if (turn)
                 g->leaves[l[p->rank].leaves_off + row[p->rank]] |= p->skip ? 1 : 2;
             else
-                l[p->rank].site = p->site;
+                l[p->rank].site = p->site, l[p->rank].frame = p->frame;
             if (++row[p->rank] > l[p->rank].leaves) l[p->rank].leaves = row[p->rank];
         }
         for (size_t i = 0; i < n && !turn; i++) {

@@ -33,6 +33,29 @@ static bool is_met(uint32_t kind) {
     return kind != WEFT_ITEM_NOTE && kind != WEFT_ITEM_REACHED && kind != WEFT_ITEM_LOST && kind != WEFT_ITEM_REPEAT && kind != WEFT_ITEM_LOOP;
 }
 
+/* The first loops of a thread are told apart by their frames; of functions that call themselves very deeply, the further ones only by site. */
+static void rank_loops(struct weft_pass *pass, size_t npasses) {
+    struct weft_pass *loop = NULL;
+    uint32_t n = 0;
+    size_t cap = 0;
+    for (size_t k = 0; k < npasses; k++) {
+        struct weft_pass *p = &pass[k];
+        if (k && p->site == p[-1].site && p->frame == p[-1].frame) {
+            p->rank = p[-1].rank;
+            continue;
+        }
+        for (p->rank = 0; p->rank < n && (loop[p->rank].site != p->site || loop[p->rank].frame != p->frame);) p->rank++;
+        if (p->rank == n && n >= WEFT_LOOPS_OWN) {
+            p->frame = 0;
+            for (p->rank = 0; p->rank < n && (loop[p->rank].site != p->site || loop[p->rank].frame);) p->rank++;
+        }
+        if (p->rank < n) continue;
+        loop = weft__grow(loop, &cap, n + 1, sizeof *loop);
+        loop[n++] = *p;
+    }
+    free(loop);
+}
+
 static void finish_passes(struct find *f) {
     if (!f->n || !f->npasses) return;
     struct weft_tree_thread *t = &f->list[f->n - 1];
@@ -40,20 +63,7 @@ static void finish_passes(struct find *f) {
     memcpy(t->pass, f->pass, f->npasses * sizeof *t->pass);
     t->npasses = f->npasses;
     f->npasses = 0;
-    uint64_t *site = NULL;
-    size_t n = 0, cap = 0;
-    for (size_t k = 0; k < t->npasses; k++) {
-        struct weft_pass *p = &t->pass[k];
-        if (k && p->site == p[-1].site) {
-            p->rank = p[-1].rank;
-            continue;
-        }
-        for (p->rank = 0; p->rank < n && site[p->rank] != p->site;) p->rank++;
-        if (p->rank < n) continue;
-        site = weft__grow(site, &cap, n + 1, sizeof *site);
-        site[n++] = p->site;
-    }
-    free(site);
+    rank_loops(t->pass, t->npasses);
 }
 
 /* The thread is known to have come here. Sites of a tick are passed in an order that the trace does not tell: where it is not known either,
@@ -114,7 +124,8 @@ static void item(struct find *f, const struct weft_item *i) {
     for (uint64_t n = 0; i->kind == WEFT_ITEM_REPEAT && i->size >= 8 && n < times && n < UINT32_MAX; n++) {
         f->pass = weft__grow(f->pass, &f->passcap, f->npasses + 1, sizeof *f->pass);
         struct weft_pass *p = &f->pass[f->npasses++];
-        *p = (struct weft_pass){.tick = i->tick + n, .skip = (i->op & WEFT_REPEAT_LEFT_OUT) != 0, .flags = (uint32_t)i->op & ~WEFT_REPEAT_LEFT_OUT};
+        *p = (struct weft_pass){.tick = i->tick + n, .skip = (i->op & WEFT_REPEAT_LEFT_OUT) != 0, .flags = (uint32_t)i->op & 0xff & ~WEFT_REPEAT_LEFT_OUT,
+                                .frame = (uint32_t)i->op >> WEFT_REPEAT_FRAME_SHIFT};
         memcpy(&p->site, i->data, 8);
     }
     if (i->kind != WEFT_ITEM_INPUT || i->size < 8) return;

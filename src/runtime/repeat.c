@@ -20,20 +20,27 @@ static int at_random(struct weft_thread *t, uint64_t site, uint32_t flags) {
     return 1;
 }
 
+/* How deep it is in the thread's stack: the same in every run that comes there in the same way, and in every thread. */
+static uint32_t frame_of(const struct weft_thread *t) {
+    uint64_t top = t->stack_map ? (uint64_t)(uintptr_t)t->stack_map + t->stack_size : 0;
+    uint32_t f = (uint32_t)((top - t->tls->saved[0]) >> 4) & WEFT_REPEAT_FRAME_MASK;
+    return f ? f : 1;
+}
+
 /* Iterations of one loop that are left out one after the other are logged once. They may belong to several times that the program came
  * to the loop, so several loops may have some left. */
-int weft__left_one(struct weft_thread *t, uint64_t site) {
+int weft__left_one(struct weft_thread *t, uint64_t site, uint32_t frame) {
     for (uint32_t k = 0; t->left && k < t->nlefts; k++)
-        if (t->lefts[k].site == site && t->lefts[k].times) {
+        if (t->lefts[k].site == site && (!t->lefts[k].frame || t->lefts[k].frame == frame) && t->lefts[k].times) {
             t->lefts[k].times--;
             t->left--;
             return 1;
         }
     return 0;
 }
-void weft__left_more(struct weft_thread *t, uint64_t site, uint64_t times) {
+void weft__left_more(struct weft_thread *t, uint64_t site, uint32_t frame, uint64_t times) {
     uint32_t k = 0;
-    while (k < t->nlefts && t->lefts[k].site != site) k++;
+    while (k < t->nlefts && (t->lefts[k].site != site || t->lefts[k].frame != frame)) k++;
     if (k == t->lefts_room) {
         uint32_t room = k ? 2 * k : 64;
         struct weft_left *n = weft__rt_map(room * sizeof *n);
@@ -41,16 +48,16 @@ void weft__left_more(struct weft_thread *t, uint64_t site, uint64_t times) {
         t->lefts = n;
         t->lefts_room = room;
     }
-    if (k == t->nlefts) t->lefts[t->nlefts++] = (struct weft_left){site, 0};
+    if (k == t->nlefts) t->lefts[t->nlefts++] = (struct weft_left){site, 0, frame};
     t->lefts[k].times += times;
     t->left += times;
 }
 
 static int recorded(struct weft_thread *t, uint64_t site) {
-    if (weft__left_one(t, site)) return 1;
+    if (weft__left_one(t, site, frame_of(t))) return 1;
     for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == t->tls->clock; i++)
         if (i->kind == WEFT_S_REPEAT && i->site == site) {
-            weft__left_more(t, site, i->size - 1);
+            weft__left_more(t, site, i->a >> WEFT_REPEAT_FRAME_SHIFT, i->size - 1);
             __atomic_store_n(&i->kind, 0, __ATOMIC_RELEASE);
             return 1;
         }
@@ -65,7 +72,7 @@ WEFT_HIDDEN void weft__enter_repeat(uint64_t a, uint64_t b, uint64_t site) {
     if (t && weft__mode == WEFT_REPLAY)
         left_out = recorded(t, site);
     else if (t && weft__given)
-        left_out = weft__steer_repeat(t, site, (uint32_t)t->tls->saved[10]);
+        left_out = weft__steer_repeat(t, site, frame_of(t), (uint32_t)t->tls->saved[10]);
     else if (t && weft__mode == WEFT_RECORD && weft__control->options & WEFT_OPT_LEAVE_OUT)
         left_out = at_random(t, site, (uint32_t)t->tls->saved[10]);
     __weft_tls.saved[9] = (uint64_t)left_out;

@@ -166,6 +166,7 @@ struct weft_thread {
     struct weft_left {
         uint64_t site;
         uint64_t times;
+        uint32_t frame; /* 0: any */
     } *lefts;
     uint32_t nlefts, lefts_room;
     uint64_t left;                /* of all of them */
@@ -322,9 +323,9 @@ uint64_t weft__steer_tick(struct weft_thread *t); /* gives the limit for the nex
 void weft__steer_yield(struct weft_thread *t);
 int weft__steer_lets(struct weft_thread *t);
 void weft__steer_forked(struct weft_thread *t);
-int weft__left_one(struct weft_thread *t, uint64_t site); /* repeat.c: 1: it is one of those that are left out, and */
-void weft__left_more(struct weft_thread *t, uint64_t site, uint64_t times); /* so many more are to be */
-int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags); /* 1: the iteration that begins is left out */
+int weft__left_one(struct weft_thread *t, uint64_t site, uint32_t frame); /* repeat.c: 1: it is one of those that are left out, and */
+void weft__left_more(struct weft_thread *t, uint64_t site, uint32_t frame, uint64_t times); /* so many more are to be */
+int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t frame, uint32_t flags); /* 1: the iteration that begins is left out */
 void weft__steer_end(void); /* the process is about to end: everybody runs */
 /* libc's mutex: lock, count, owner, users, kind. The kernel knows the owner of a robust one by the first word; the third does not have
  * it while the mutex is inconsistent. */

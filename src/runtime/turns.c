@@ -650,19 +650,27 @@ int weft__turns_wake(const void *object, int n) {
 
 /* The next one of the trace's that this may be: those inside an iteration that is left out do not come, and a loop may end earlier than
  * in the trace; but it may also go on for longer, before the loop around it does. g->passes: none. */
-static uint64_t next_pass(const struct weft_thread *t, const struct weft_given_thread *g, uint64_t site) {
+static uint64_t next_pass(const struct weft_thread *t, const struct weft_given_thread *g, uint64_t loop) {
     const struct weft_pass *p = (const struct weft_pass *)(weft__file + g->passes_off);
-    uint64_t i = t->passes, outermost = UINT64_MAX;
-    for (; i < g->passes && p[i].site != site; i++)
-        if (p[i].rank < outermost) outermost = p[i].rank;
-    return i < g->passes && p[i].rank > outermost ? g->passes : i;
+    uint64_t i = t->passes;
+    while (i < g->passes && p[i].rank > loop) i++;
+    return i < g->passes && p[i].rank == loop ? i : g->passes;
+}
+
+/* By rank; g->loops: it is none of the trace's. */
+static uint64_t loop_at(const struct weft_given_thread *g, uint64_t site, uint32_t frame) {
+    const struct weft_given_loop *l = (const struct weft_given_loop *)(weft__file + g->loops_off);
+    uint64_t other = g->loops;
+    for (uint64_t k = 0; k < g->loops; k++) {
+        if (l[k].site == site && l[k].frame == frame) return k;
+        if (l[k].site == site && !l[k].frame) other = k;
+    }
+    return other;
 }
 
 /* Whether the iteration that begins is one that is left out every time. Called at each. */
-static int left_out_always(struct weft_thread *t, const struct weft_given_thread *g, uint64_t site) {
+static int left_out_always(struct weft_thread *t, const struct weft_given_thread *g, uint64_t k) {
     const struct weft_given_loop *l = (const struct weft_given_loop *)(weft__file + g->loops_off);
-    uint64_t k = 0;
-    while (k < g->loops && l[k].site != site) k++;
     if (k == g->loops) return 0;
     if (!t->rows) t->rows = weft__rt_map(g->loops * sizeof *t->rows);
     for (uint64_t i = k + 1; i < g->loops; i++) t->rows[i] = 0;
@@ -670,31 +678,32 @@ static int left_out_always(struct weft_thread *t, const struct weft_given_thread
     return number < l[k].leaves && weft__file[l[k].leaves_off + number];
 }
 
-int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t flags) {
+int weft__steer_repeat(struct weft_thread *t, uint64_t site, uint32_t frame, uint32_t flags) {
     struct {
         uint64_t site, times;
     } r = {site, 0};
-    int left = weft__left_one(t, site); /* first, as in replay: these may come where the trace has no more of them */
+    int left = weft__left_one(t, site, frame); /* first, as in replay: these may come where the trace has no more of them */
     if (t->number != WEFT_NO_NUMBER) {
         const struct weft_given_thread *g = weft__given_thread(t->number);
         const struct weft_pass *p = (const struct weft_pass *)(weft__file + g->passes_off);
-        uint64_t i = next_pass(t, g, site);
-        int always = left_out_always(t, g, site);
+        uint64_t loop = loop_at(g, site, frame), i = loop < g->loops ? next_pass(t, g, loop) : g->passes;
+        int always = left_out_always(t, g, loop);
         if (i >= g->passes) {
             r.times = (uint64_t)(always && !left);
             if (weft__trace->counted) come_to_pass(t, t->passes + 1);
         } else {
             come_to_pass(t, (uint32_t)i + 1);
             t->shift = (int64_t)(p[i].tick - t->tls->clock);
-            for (; !left && i < g->passes && (p[i].site != site || p[i].skip); i++) r.times += p[i].site == site;
+            for (; !left && i < g->passes && (p[i].rank != loop || p[i].skip); i++) r.times += p[i].rank == loop;
         }
     }
     if (left) return 1;
+    flags |= frame << WEFT_REPEAT_FRAME_SHIFT;
     weft__control->iterations += !r.times;
     if (weft__trace->most && weft__control->iterations > weft__trace->most) weft__bound("there are more than %lu iterations", weft__trace->most);
     if (r.times) {
         weft__log_item(t, WEFT_ITEM_REPEAT, flags | WEFT_REPEAT_LEFT_OUT, &r, sizeof r, NULL, 0);
-        weft__left_more(t, site, r.times - 1);
+        weft__left_more(t, site, frame, r.times - 1);
     } else if (!weft__trace->plain)
         weft__log_item(t, WEFT_ITEM_REPEAT, flags, &site, 8, NULL, 0);
     return r.times != 0;

@@ -129,13 +129,16 @@ static int by_threads(struct weft_search *s, size_t parts, bool *gone, struct we
 /* ---- iterations ---- */
 
 struct loop { /* of a thread */
-    uint64_t site;
+    const struct weft_pass *first;
     size_t count;    /* iterations that are not left out, and may be */
     size_t row;      /* the longest row of them: until a loop around it goes on */
     bool whole_rows; /* all are that long, but the last one may have been cut short */
     size_t inside;   /* of which loop, + 1; 0: none */
     size_t now, number;
 };
+
+/* A function that calls itself comes to a loop of its own in every frame. */
+static bool same_loop(const struct weft_pass *a, const struct weft_pass *b) { return a->site == b->site && a->frame == b->frame; }
 
 /* In the order in which the thread first came to them; *of: by iteration, its loop, or SIZE_MAX. Both are new memory. */
 static size_t loops_in(struct weft_search *s, const struct weft_tree_thread *t, struct loop **out, size_t **of) {
@@ -146,10 +149,10 @@ static size_t loops_in(struct weft_search *s, const struct weft_tree_thread *t, 
         size_t i = 0;
         (*of)[k] = SIZE_MAX;
         if (t->pass[k].skip || !s->repeats(s->ctx, &t->pass[k])) continue;
-        while (i < n && l[i].site != t->pass[k].site) i++;
+        while (i < n && !same_loop(l[i].first, &t->pass[k])) i++;
         if (i == n) {
             l = weft__grow(l, &cap, n + 1, sizeof *l);
-            l[n++] = (struct loop){.site = t->pass[k].site, .whole_rows = true};
+            l[n++] = (struct loop){.first = &t->pass[k], .whole_rows = true};
         }
         /* One that began before goes on: it is around those that began later. */
         for (size_t j = i + 1; j < n; j++) {
@@ -176,7 +179,7 @@ static void add_children(struct items *it, uint32_t thread, size_t k, size_t gro
     const struct weft_tree_thread *t = &tree->list[thread];
     uint64_t to = UINT64_MAX;
     for (size_t j = k + 1; j < t->npasses && to == UINT64_MAX; j++)
-        if (t->pass[j].site == t->pass[k].site) to = t->pass[j].tick;
+        if (same_loop(&t->pass[j], &t->pass[k])) to = t->pass[j].tick;
     for (uint32_t i = 1; i < tree->n; i++) {
         const struct weft_tree_thread *o = &tree->list[i];
         if (o->parent == thread && !o->removed && o->made_tick >= t->pass[k].tick && o->made_tick < to) add(it, i, SIZE_MAX, group);
@@ -222,42 +225,44 @@ static int side_by_side(struct weft_search *s, uint32_t thread, size_t parts, bo
     }
 }
 
-/* Iterations of a thread that are not left out yet; of one loop, or of all (0). By number, if `together`; otherwise each by itself. */
-static void add_passes(struct items *it, uint32_t thread, uint64_t loop, bool together) {
+/* Iterations of a thread that are not left out yet; of one loop, or of all (NULL). By number, if `together`; otherwise each by itself. */
+static void add_passes(struct items *it, uint32_t thread, const struct weft_pass *loop, bool together) {
     struct weft_search *s = it->s;
     const struct weft_tree_thread *t = &s->now->tree.list[thread];
     size_t number = 0;
     if (t->removed) return;
     for (size_t k = 0; k < t->npasses; k++) {
-        if (t->pass[k].skip || (loop && t->pass[k].site != loop) || !s->repeats(s->ctx, &t->pass[k])) continue;
+        if (t->pass[k].skip || (loop && !same_loop(loop, &t->pass[k])) || !s->repeats(s->ctx, &t->pass[k])) continue;
         add(it, thread, k, together ? number++ : it->count);
     }
 }
 
-/* The loop whose first iteration in this thread comes first after those in `done`; all threads if thread is UINT32_MAX. 0: none. */
-static uint64_t next_loop(struct weft_search *s, uint32_t thread, const uint64_t *done, size_t n) {
+/* The loop whose first iteration in this thread comes first after those in `done`; all threads if thread is UINT32_MAX. */
+static bool next_loop(struct weft_search *s, uint32_t thread, const struct weft_pass *done, size_t n, struct weft_pass *out) {
     for (uint32_t i = 0; i < s->now->tree.n; i++) {
         const struct weft_tree_thread *t = &s->now->tree.list[i];
         if (t->removed || (thread != UINT32_MAX && i != thread)) continue;
         for (size_t k = 0; k < t->npasses; k++) {
             bool was = t->pass[k].skip || !s->repeats(s->ctx, &t->pass[k]);
-            for (size_t j = 0; j < n && !was; j++) was = done[j] == t->pass[k].site;
-            if (!was) return t->pass[k].site;
+            for (size_t j = 0; j < n && !was; j++) was = same_loop(&done[j], &t->pass[k]);
+            if (was) continue;
+            *out = t->pass[k];
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static int loops_of(struct weft_search *s, uint32_t thread, size_t parts, bool *gone, struct weft_err *err) {
-    uint64_t *done = NULL, loop;
+    struct weft_pass *done = NULL, loop;
     size_t n = 0, cap = 0;
     int r = 0;
-    while (r == 0 && (loop = next_loop(s, thread, done, n))) {
+    while (r == 0 && next_loop(s, thread, done, n, &loop)) {
         struct items it = {.s = s};
         done = weft__grow(done, &cap, n + 1, sizeof *done);
         done[n++] = loop;
         for (uint32_t i = 0; i < s->now->tree.n; i++)
-            if (thread == UINT32_MAX || i == thread) add_passes(&it, i, loop, thread == UINT32_MAX);
+            if (thread == UINT32_MAX || i == thread) add_passes(&it, i, &loop, thread == UINT32_MAX);
         r = without(&it, parts, gone, err);
     }
     free(done);
@@ -282,7 +287,7 @@ static int in_step(struct weft_search *s, size_t parts, bool *gone, struct weft_
                 for (size_t k = 0; k < t->npasses && found; k++) {
                     struct loop *x = of[k] == SIZE_MAX ? NULL : &l[of[k]];
                     if (!x || x->count > most || x->count + 1 < most) continue;
-                    sites += it.count == 0 || x->site != s->now->tree.list[it.list[0].thread].pass[it.list[0].pass].site;
+                    sites += it.count == 0 || x->first->site != s->now->tree.list[it.list[0].thread].pass[it.list[0].pass].site;
                     add(&it, i, k, x->number++);
                 }
                 threads += it.count > before;
@@ -303,7 +308,7 @@ static int by_iterations(struct weft_search *s, size_t parts, bool *gone, struct
     struct items all = {.s = s};
     s->technique = WEFT_BY_ITERATIONS;
     weft__tell(s);
-    for (uint32_t i = 0; i < s->now->tree.n; i++) add_passes(&all, i, 0, false);
+    for (uint32_t i = 0; i < s->now->tree.n; i++) add_passes(&all, i, NULL, false);
     if (!all.count) return 0;
     int r = without(&all, 0, gone, err);
     for (uint32_t i = 0; r == 0 && i < s->now->tree.n; i++)
@@ -312,7 +317,7 @@ static int by_iterations(struct weft_search *s, size_t parts, bool *gone, struct
     if (r == 0) r = in_step(s, parts, gone, err);
     for (uint32_t i = 0; r == 0 && i < s->now->tree.n; i++) {
         struct items own = {.s = s};
-        add_passes(&own, i, 0, false);
+        add_passes(&own, i, NULL, false);
         r = without(&own, 0, gone, err);
         if (r == 0) r = loops_of(s, i, parts, gone, err);
     }

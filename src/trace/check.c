@@ -45,7 +45,7 @@ static const char *wrong(const struct weft_item *item) {
     case WEFT_ITEM_SIGNAL: return item->op >= 1 && item->op <= 64 ? NULL : "a signal that does not exist";
     case WEFT_ITEM_MEMORY: return item->size > 8 ? NULL : "memory without its address and bytes";
     case WEFT_ITEM_REPEAT:
-        if (item->op > (WEFT_REPEAT_LEFT_OUT | WEFT_REPEAT_COUNTS | WEFT_REPEAT_WRITTEN)) return "an iteration with flags that do not exist";
+        if ((item->op & 0xff) > (WEFT_REPEAT_LEFT_OUT | WEFT_REPEAT_COUNTS | WEFT_REPEAT_WRITTEN) || item->op > UINT32_MAX) return "an iteration with flags that do not exist";
         return item->size == 8 || item->size == 16 ? NULL : "an iteration without its site";
     case WEFT_ITEM_LOOP: return item->op <= WEFT_LOOP_NOT ? NULL : "a loop that does something unknown";
     default: return NULL; /* nothing to hold, or from a later version: skipped without being understood */
