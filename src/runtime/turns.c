@@ -21,6 +21,7 @@
 
 #define SLICE 4096   /* ticks after which the bound is looked at */
 #define LONG 200000  /* ticks in a row, or events, alone: others are to have their turn; */
+#define SPINNING 3   /* for the second one that goes on for so long half of that is enough, and so on: where one waits in a loop, all may */
 #define LONGER 20000 /* and after the last turn. Ticks that a turn may take beyond twice what the trace has for it: its thread waits in a loop */
 #define YIELDS 1000  /* in a turn: as well */
 
@@ -39,6 +40,7 @@ static struct {
     uint64_t came;    /* and how often its thread has come there */
     struct weft_thread *finishing; /* goes on, though it has no turn, */
     uint64_t finish;  /* from this clock */
+    int spinning;     /* so many threads have gone on for that long, up to SPINNING */
     int changed;      /* turns that are still those of the trace, by its ticks, are in an order in which each thread is created in time; these are not */
 } run;
 
@@ -435,7 +437,8 @@ static void look(struct weft_thread *t, uint64_t site, int op) {
         if (turns()[run.turn].thread == t->number) turn_ends(t, site);
         next_one(t, site);
     }
-    if (t->in_a_row > (weft__steering == WEFT_CHAOS_ALONE ? LONG : LONGER)) {
+    if (t->in_a_row > (weft__steering == WEFT_CHAOS_ALONE ? LONG >> run.spinning : LONGER)) {
+        run.spinning += run.spinning < SPINNING;
         t->stamp = ++run.count;
         next_one(t, site);
     }

@@ -60,8 +60,8 @@ static bool alike(const struct weft_trial *trial, const struct weft_failure *f, 
 /* Ticks are not time, but a thread that waits in a loop uses them up. A run without preemptions may go on for long where the trace ends: it
  * gets as many as the whole program needs, or, as long as that is not known, very many. */
 static uint64_t bound_of(const struct weft_trial *trial, const struct weft_state *s, enum weft_chaos how) {
-    if (how == WEFT_CHAOS_ALONE) return trial->ticks ? 2 * trial->ticks + 1000000 : 64 * s->size.ticks + 16000000;
-    return s->size.ticks + s->size.ticks / 2 + 1000000 + 40000 * s->tree.n; /* each may wait in a loop once or twice, and go on for long there */
+    if (how == WEFT_CHAOS_ALONE) return trial->ticks ? 2 * trial->ticks + 250000 : 64 * s->size.ticks + 16000000;
+    return s->size.ticks + s->size.ticks / 2 + 250000 + 40000 * s->tree.n; /* each may wait in a loop once or twice, and go on for long there */
 }
 
 static struct weft_steered steer(const struct weft_trial *trial, const struct weft_candidate *c, enum weft_chaos how, enum weft_next next) {
@@ -95,7 +95,7 @@ static int loose_threads(const char *dir, uint64_t *out, struct weft_err *err) {
 
 /* The recording stays. */
 static int alone(const struct weft_trial *trial, const struct weft_candidate *c, enum weft_next next, const char *dir, enum weft_verdict *out,
-                 bool *watched, uint64_t *loose, struct weft_strbuf *why, struct weft_err *err) {
+                 bool *hung, bool *watched, uint64_t *loose, struct weft_strbuf *why, struct weft_err *err) {
     struct weft_steered s = steer(trial, c, WEFT_CHAOS_ALONE, next);
     struct weft_ending e;
     struct weft_failure f;
@@ -103,6 +103,7 @@ static int alone(const struct weft_trial *trial, const struct weft_candidate *c,
     int r = weft__steered_run(&s, dir, &e, err);
     if (r < 0) return r;
     *out = WEFT_UNRESOLVED;
+    *hung |= e.outcome == WEFT_OUT_RUNNING;
     if (e.outcome != WEFT_OUT_ENDED) {
         if (why) weft__strbuf_puts(why, *e.message ? e.message : "it did not come to an end");
         return 0;
@@ -126,21 +127,22 @@ static const enum weft_next order[ORDERS] = {WEFT_NEXT_CHILD, WEFT_NEXT_PARENT, 
 
 /* Those of the orders (bits) that pass; *by: of these, those that come by the failing place. first: this is the whole program; otherwise one
  * that does not is enough to know, and an order in which threads are not joined that were joined before does not pass: then it would be
- * what comes after them that fails, for want of the join. */
+ * what comes after them that fails, for want of the join. *hung: time had a say in it. */
 static int alone_all(struct weft_trial *trial, const struct weft_candidate *c, const char *dir, unsigned orders, bool first, unsigned *pass,
-                     unsigned *by, struct weft_err *err) {
+                     unsigned *by, bool *hung, struct weft_err *err) {
     struct weft_strbuf path = {0};
     int r = 0;
     uint64_t ticks = 0;
     weft__strbuf_printf(&path, "%s.alone", dir);
     *pass = *by = 0;
+    *hung = false;
     for (unsigned i = 0; i < ORDERS && r == 0; i++) {
         enum weft_verdict v = WEFT_UNRESOLVED;
         bool watched = false;
         uint64_t loose = 0;
         if (!(orders >> order[i] & 1)) continue;
         struct weft_strbuf why = {0};
-        r = alone(trial, c, order[i], path.s, &v, &watched, &loose, first ? &why : NULL, err);
+        r = alone(trial, c, order[i], path.s, &v, hung, &watched, &loose, first ? &why : NULL, err);
         if (why.s) snprintf(trial->why, sizeof trial->why, "%s", why.s);
         weft__strbuf_fini(&why);
         if (r == 0 && first && v == WEFT_PASSES) {
@@ -208,18 +210,15 @@ out:
     return r;
 }
 
-/* Whether it fails in the same way when its threads take its own turns: if not, nothing that is made of it would. */
-static int fails_again(const struct weft_trial *trial, const char *dir, bool plain, bool *yes, struct weft_err *err) {
-    struct weft_strbuf turns = {0};
-    struct weft_state *s;
-    int r = open_state(trial, dir, 0, &s, err);
-    if (r < 0) return r;
-    s->plain = plain;
-    r = measure(trial, s, dir, yes, err);
-    weft__state_free(s);
-    weft__strbuf_printf(&turns, "%s.turns", dir);
-    unlink(turns.s);
-    weft__strbuf_fini(&turns);
+/* Whether it passes in these orders; *yes: it does. */
+static int sound(struct weft_trial *trial, const struct weft_candidate *c, const char *dir, unsigned orders, bool *yes, struct weft_judged *out, struct weft_err *err) {
+    unsigned pass, by;
+    bool hung;
+    int r = alone_all(trial, c, dir, orders, false, &pass, &by, &hung, err);
+    *yes = by == orders;
+    out->forget = hung;
+    /* An order that goes by the turns says nothing of others. */
+    if (!*yes && !hung && orders == trial->orders && !(orders & 1u << WEFT_NEXT_TURNS)) out->unsound = weft__candidate_program(c);
     return r;
 }
 
@@ -228,37 +227,37 @@ int weft__trial_one(void *ctx, const struct weft_candidate *c, const char *dir, 
     struct weft_steered s = steer(trial, c, WEFT_CHAOS_TURNS, WEFT_NEXT_TURNS);
     struct weft_ending e;
     struct weft_failure f;
-    struct weft_state *state;
-    bool by_command, again;
-    unsigned pass, by;
-    int r;
-    if (c->wanted == WEFT_SOUND) {
-        r = alone_all(trial, c, dir, trial->orders, false, &pass, &by, err);
-        *out = (struct weft_judged){.verdict = by == trial->orders ? WEFT_FAILS : WEFT_PASSES};
-        return r;
-    }
-    *out = (struct weft_judged){.verdict = WEFT_UNRESOLVED};
+    struct weft_state *state = NULL;
+    bool by_command, yes = true;
+    /* Where nothing more is left out, orders that do not depend on the turns pass as they did. */
+    unsigned orders = c->wanted != WEFT_SOUND && weft__candidate_whole(c) ? trial->orders & 1u << WEFT_NEXT_TURNS : trial->orders;
+    bool before = c->wanted == WEFT_SOUND || bound_of(trial, c->from, WEFT_CHAOS_ALONE) < (c->sound_first ? 4 : 1) * s.bound / 2; /* what is shorter first */
+    int r = 0;
+    *out = (struct weft_judged){.verdict = WEFT_PASSES};
+    if (before) r = sound(trial, c, dir, orders, &yes, out, err);
+    if (r < 0 || !yes) return r;
+    out->verdict = WEFT_FAILS;
+    if (c->wanted == WEFT_SOUND) return 0;
+    out->verdict = WEFT_UNRESOLVED;
     r = weft__steered_run(&s, dir, &e, err);
     if (r < 0) return r;
-    out->forget = e.outcome == WEFT_OUT_RUNNING;
+    out->forget |= e.outcome == WEFT_OUT_RUNNING;
     if (e.outcome != WEFT_OUT_ENDED) return 0;
     look_at(trial, dir, &e, &f, &by_command);
     out->verdict = WEFT_PASSES;
     if (!alike(trial, &f, by_command)) return 0;
     if ((r = open_state(trial, dir, 0, &state, err)) < 0) return r;
-    out->plain = c->plain;
+    out->plain = state->plain = c->plain;
     out->size = state->size;
     out->size.accesses = e.accesses;
     out->size.iterations = e.iterations;
+    yes = weft__size_wanted(c->wanted, &out->size, &c->from->size);
+    if (yes && !before) r = sound(trial, c, dir, orders, &yes, out, err);
+    /* If it does not fail in the same way when its threads take its own turns, nothing that is made of it would. */
+    if (yes && r == 0) r = measure(trial, state, dir, &yes, err);
+    if (yes && r == 0) out->verdict = WEFT_FAILS;
     weft__state_free(state);
-    if (!weft__size_wanted(c->wanted, &out->size, &c->from->size)) return 0;
-    /* Nothing more is left out, so orders that do not depend on the turns pass as they did. */
-    unsigned orders = weft__candidate_whole(c) ? trial->orders & 1u << WEFT_NEXT_TURNS : trial->orders;
-    if ((r = alone_all(trial, c, dir, orders, false, &pass, &by, err)) < 0) return r;
-    if (by != orders) return 0;
-    if ((r = fails_again(trial, dir, c->plain, &again, err)) < 0) return r;
-    if (again) out->verdict = WEFT_FAILS;
-    return 0;
+    return r;
 }
 
 int weft__trial_open(void *ctx, const char *dir, const struct weft_judged *j, struct weft_state **out, struct weft_err *err) {
@@ -322,6 +321,7 @@ int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, 
     bool by_command = false;
     struct weft_state *first = NULL;
     unsigned pass, by;
+    bool hung;
     uint64_t ip, begun = weft__now_us();
     int r = crash_of(trace->t, &ip, err);
     if (r < 0) return r;
@@ -355,7 +355,7 @@ int weft__trial_first(struct weft_trial *trial, const struct weft_state *trace, 
     first->plain = s.plain;
     weft__candidate_init(&c, first);
     weft__candidate_close(&c);
-    r = alone_all(trial, &c, dir, (1u << ORDERS) - 1, true, &pass, &by, err);
+    r = alone_all(trial, &c, dir, (1u << ORDERS) - 1, true, &pass, &by, &hung, err);
     if (!by) trial->failure.last_sites = 0; /* what comes after a check that failed, say */
     trial->orders = by ? by : pass;
     /* One that goes by the turns says something of this order only; the others, of the program. */
@@ -370,14 +370,14 @@ struct weft_state *weft__trial_order(const struct weft_trial *trial, const struc
     struct weft_state *out = NULL;
     struct weft_err err;
     enum weft_verdict v = WEFT_UNRESOLVED;
-    bool watched;
+    bool watched, hung = false;
     uint64_t loose;
     if (!trial->orders) return NULL;
     enum weft_next next = trial->orders >> WEFT_NEXT_PARENT & 1 ? WEFT_NEXT_PARENT : trial->orders >> WEFT_NEXT_CHILD & 1 ? WEFT_NEXT_CHILD : WEFT_NEXT_TURNS;
     weft__candidate_init(&c, s);
     weft__candidate_close(&c);
     remove_run(dir);
-    if (alone(trial, &c, next, dir, &v, &watched, &loose, NULL, &err) == 0 && v == WEFT_PASSES && open_state(trial, dir, 0, &out, &err) < 0) out = NULL;
+    if (alone(trial, &c, next, dir, &v, &hung, &watched, &loose, NULL, &err) == 0 && v == WEFT_PASSES && open_state(trial, dir, 0, &out, &err) < 0) out = NULL;
     weft__candidate_fini(&c);
     size_t n = 0;
     for (size_t i = 0; out && i < out->nturns; i++)

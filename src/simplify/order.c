@@ -16,9 +16,11 @@
 #include <string.h>
 
 #define LONGEST 8u /* turns */
+#define LONG 64u   /* times shorter than the longest one */
 #define MEETINGS 2000u /* that are looked at, */
 #define WITH 8u        /* of so many threads with one */
 #define PAIRS 48u      /* that are tried, in all ways */
+#define DOUBTED 16u    /* that are asked about, whether they can be alone */
 #define PLACES 8u      /* where a thread is stopped later */
 #define STOPS 3u       /* in orders by places */
 
@@ -144,6 +146,12 @@ static int by_ends(struct weft_search *s, size_t parts, struct weft_err *err) {
     return r;
 }
 
+int weft__by_halves(struct weft_search *s, struct weft_err *err) {
+    s->technique = WEFT_BY_SWITCHES;
+    weft__tell(s);
+    return in_pieces(s, 4, err);
+}
+
 /* What is cheap and takes most away: an order with fewer switches depends less on each thread and iteration. */
 int weft__by_order(struct weft_search *s, struct weft_err *err) {
     s->technique = WEFT_BY_SWITCHES;
@@ -178,10 +186,11 @@ int weft__by_switches(struct weft_search *s, struct weft_err *err) {
  * those of the trace again when a loop around goes on, and both are tried. */
 struct times {
     struct time {
-        size_t turn; /* SIZE_MAX: all */
+        size_t turn; /* SIZE_MAX: all, of */
+        uint32_t least; /* so many iterations: a thread that does its work goes round as well, but less often than one that waits */
         uint32_t part; /* so much of its iterations stays, but the first and the last; 0: these only */
         bool only; /* later ones end where they did */
-    } list[8 * (1 + LONGEST)];
+    } list[8 * (2 + LONGEST)];
     size_t n;
 };
 
@@ -196,19 +205,19 @@ static void make_shorter(void *ctx, size_t k, struct weft_candidate *c) {
         uint32_t n = t->pass > thread[t->thread].at ? t->pass - thread[t->thread].at : 0, keep = x->part ? 1 + n / x->part : 1;
         thread[t->thread].at = t->pass;
         if (x->only) thread[t->thread].less = 0;
-        if ((x->turn == SIZE_MAX || x->turn == i) && keep < n) thread[t->thread].less += n - keep;
+        if ((x->turn == SIZE_MAX ? n >= x->least : x->turn == i) && keep < n) thread[t->thread].less += n - keep;
         t->pass -= thread[t->thread].less;
     }
     free(thread);
     weft__candidate_close(c);
 }
 
-static void shorter(const struct weft_state *s, struct times *x, size_t turn, uint32_t part) {
-    x->list[x->n++] = (struct time){turn, part, false};
-    if (!s->plain) x->list[x->n++] = (struct time){turn, part, true};
+static void shorter(const struct weft_state *s, struct times *x, size_t turn, uint32_t least, uint32_t part) {
+    x->list[x->n++] = (struct time){turn, least, part, false};
+    if (!s->plain) x->list[x->n++] = (struct time){turn, least, part, true};
 }
 
-/* All turns, and the longest ones, by iterations. False: there are none with several. */
+/* All long turns, all turns, and the longest ones, by iterations. False: there are none with several. */
 static bool add_longest(const struct weft_state *s, struct times *x, const uint32_t *part, size_t parts) {
     uint32_t *at = weft__alloc((s->tree.n + 1) * sizeof *at), *length = weft__alloc((s->nturns + 1) * sizeof *length);
     for (size_t i = 0; i < s->nturns; i++) {
@@ -222,9 +231,10 @@ static bool add_longest(const struct weft_state *s, struct times *x, const uint3
         for (size_t i = 0; i < s->nturns; i++)
             if (length[i] > length[most]) most = i;
         if (!s->nturns || length[most] < 2) break;
-        for (size_t i = 0; i < parts && !k; i++) shorter(s, x, SIZE_MAX, part[i]);
+        for (size_t i = 0; i < parts && !k; i++) shorter(s, x, SIZE_MAX, length[most] / LONG, part[i]);
+        for (size_t i = 0; i < parts && !k && length[most] >= LONG; i++) shorter(s, x, SIZE_MAX, 0, part[i]);
         if (length[most] < s->size.iterations / WEFT_COARSE) break; /* hardly worth it */
-        for (size_t i = 0; i < parts; i++) shorter(s, x, most, part[i]);
+        for (size_t i = 0; i < parts; i++) shorter(s, x, most, 0, part[i]);
         length[most] = 0;
     }
     free(at);
@@ -419,11 +429,11 @@ static int drop_unsound(struct weft_search *s, struct pairs *x, struct weft_err 
     for (size_t i = 0; i < x->n; i++) {
         bool had = false;
         for (size_t k = 0; k < two.n && !had; k++) had = two.list[k].a == x->list[i].a && two.list[k].b == x->list[i].b;
-        if (!had) add_pair(&two, x->list[i]);
+        if (!had && two.n < DOUBTED) add_pair(&two, x->list[i]);
     }
     int r = weft__ask(s, &(struct weft_question){.from = s->now, .n = two.n, .make = make_first_of_two, .ctx = &two, .wanted = WEFT_SOUND}, &which, NULL, err);
     for (size_t i = 0; i < x->n && r == 0; i++) {
-        bool drop = false;
+        bool drop = which == two.n;
         for (size_t k = 0; k < which && !drop; k++) drop = two.list[k].a == x->list[i].a && two.list[k].b == x->list[i].b;
         if (!drop) x->list[n++] = x->list[i];
     }

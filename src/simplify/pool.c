@@ -29,7 +29,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define JOURNAL_MAGIC 0x334e524a54464557ull /* "WEFTJRN3" */
+#define JOURNAL_MAGIC 0x344e524a54464557ull /* "WEFTJRN4" */
+#define UNSOUND 0x444e554f534e55ull /* in what is known: the key of a program that does not pass, whatever its turns */
+#define DOUBT 16 /* programs */
 struct head {
     uint64_t magic, what;
 };
@@ -113,7 +115,7 @@ static bool kept(const struct weft_pool *p, uint64_t key) {
 
 /* Removes what candidate n left: its folder, and files named after it. */
 static void clear(const struct weft_pool *p, size_t n) {
-    static const char *const suffix[] = {"", ".out", ".err", ".alone", ".alone.out", ".alone.err"};
+    static const char *const suffix[] = {"", ".out", ".err", ".turns", ".again", ".again.out", ".again.err", ".alone", ".alone.out", ".alone.err"};
     for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++) {
         struct weft_strbuf path = {0};
         weft__strbuf_printf(&path, "%s/c-%zu%s", p->work, n, suffix[i]);
@@ -174,10 +176,16 @@ static int start(struct batch *b, struct job *job, size_t n, struct weft_err *er
     weft__candidate_init(&c, b->q->from);
     b->q->make(b->q->ctx, n, &c);
     c.wanted = b->q->wanted;
+    c.sound_first = p->doubt > 0;
     uint64_t key = weft__candidate_hash(&c);
     const struct weft_judged *known = find(p, key);
     if (known && (known->verdict != WEFT_FAILS || c.wanted == WEFT_SOUND || kept(p, key))) {
         settle(b, n, known);
+        goto out;
+    }
+    uint64_t program = weft__candidate_program(&c);
+    if (find(p, program ^ UNSOUND)) {
+        settle(b, n, &(struct weft_judged){.key = key, .verdict = WEFT_PASSES, .unsound = program});
         goto out;
     }
     clear(p, n);
@@ -292,6 +300,19 @@ static int judge_all(struct batch *b, struct weft_err *err) {
     }
 }
 
+/* With its turns, if they are known. */
+static int keep(const char *from, const char *to, struct weft_err *err) {
+    struct weft_strbuf turns = {0}, kept_turns = {0};
+    int r = 0;
+    weft__strbuf_printf(&turns, "%s.turns", from);
+    weft__strbuf_printf(&kept_turns, "%s.turns", to);
+    if ((rename(turns.s, kept_turns.s) < 0 && errno != ENOENT) || rename(from, to) < 0)
+        r = weft__err(err, errno, "%s: cannot be renamed to %s: %s", from, to, strerror(errno));
+    weft__strbuf_fini(&turns);
+    weft__strbuf_fini(&kept_turns);
+    return r;
+}
+
 static int first(struct weft_judge *judge, const struct weft_question *q, struct weft_answers *answers, size_t *which, struct weft_state **out,
                  struct weft_err *err) {
     struct weft_pool *p = (struct weft_pool *)judge;
@@ -300,6 +321,10 @@ static int first(struct weft_judge *judge, const struct weft_question *q, struct
     int r = judge_all(&b, err);
     end_all(&b, 0);
     for (size_t i = 0; i < q->n && i <= b.best && r == 0; i++) {
+        /* Not before, and not what came behind: which of these have been judged depends on time. */
+        if (b.answer[i].unsound) learn(p, &(struct weft_judged){.key = b.answer[i].unsound ^ UNSOUND, .verdict = WEFT_PASSES});
+        if (b.answer[i].unsound && p->doubt < DOUBT) p->doubt++;
+        if (!b.answer[i].unsound && q->wanted <= WEFT_LESS_THREADS && p->doubt > -DOUBT) p->doubt--;
         answers->failed += b.answer[i].verdict == WEFT_FAILS;
         answers->passed += b.answer[i].verdict == WEFT_PASSES;
         answers->unresolved += b.answer[i].verdict == WEFT_UNRESOLVED;
@@ -309,7 +334,7 @@ static int first(struct weft_judge *judge, const struct weft_question *q, struct
         const struct weft_judged *j = &b.answer[b.best];
         path_of(p, j->key, &to);
         weft__strbuf_printf(&from, "%s/c-%zu", p->work, b.best);
-        if (!kept(p, j->key) && rename(from.s, to.s) < 0) r = weft__err(err, errno, "%s: cannot be renamed to %s: %s", from.s, to.s, strerror(errno));
+        if (!kept(p, j->key)) r = keep(from.s, to.s, err);
         clear(p, b.best);
         if (r == 0) r = p->open(p->ctx, to.s, j, out, err);
     }

@@ -380,7 +380,8 @@ int weft__search(struct weft_search *s, struct weft_err *err) {
     while (r == 0 && gone) {
         gone = false;
         if (!s->round++) {
-            if (s->now->plain) r = weft__by_time(s, err);
+            if (s->now->plain) r = weft__by_halves(s, err); /* each run takes long: what makes the others shorter */
+            if (r == 0 && s->now->plain) r = weft__by_time(s, err);
             if (r == 0) r = by_threads(s, WEFT_COARSE, &gone, err);
             if (r == 0) r = weft__by_order(s, err);
             if (r == 0) r = weft__by_time(s, err);

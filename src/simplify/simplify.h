@@ -86,11 +86,13 @@ struct weft_candidate {
     size_t nturns;
     bool plain;            /* its iterations are only to be counted; as in `from` */
     enum weft_wanted wanted; /* what else is of no use, though it may fail */
+    bool sound_first;      /* most of those before were not: that is asked first, and holds for other turns as well */
 };
 void weft__candidate_init(struct weft_candidate *c, const struct weft_state *from); /* leaves out nothing more */
 void weft__candidate_close(struct weft_candidate *c); /* all is said: descendants go along, turns of removed threads too */
 void weft__candidate_fini(struct weft_candidate *c);
 uint64_t weft__candidate_hash(const struct weft_candidate *c);
+uint64_t weft__candidate_program(const struct weft_candidate *c); /* hash of what is left out, without the turns; never 0 */
 bool weft__candidate_whole(const struct weft_candidate *c); /* no more threads or iterations are left out than in `from` */
 
 /* ---- ddmin.c ---- */
@@ -163,6 +165,7 @@ void weft__adopt(struct weft_search *s, struct weft_state *with); /* NULL: what 
 int weft__ask(struct weft_search *s, const struct weft_question *q, size_t *which, struct weft_state **out, struct weft_err *err) WEFT_MUST;
 
 /* ---- order.c ---- */
+int weft__by_halves(struct weft_search *s, struct weft_err *err) WEFT_MUST; /* what takes most away */
 int weft__by_order(struct weft_search *s, struct weft_err *err) WEFT_MUST; /* what is cheap */
 int weft__by_switches(struct weft_search *s, struct weft_err *err) WEFT_MUST;
 int weft__by_time(struct weft_search *s, struct weft_err *err) WEFT_MUST;
@@ -177,6 +180,7 @@ struct weft_judged {
     uint32_t verdict; /* enum weft_verdict */
     uint16_t forget;  /* 1: it hung; not for the journal */
     uint16_t plain;   /* of the state */
+    uint64_t unsound; /* weft__candidate_program, if it does not pass in orders that have nothing to do with turns; else 0 */
     struct weft_size size; /* if it failed */
 };
 struct weft_pool {
@@ -196,6 +200,7 @@ struct weft_pool {
     int journal;
     struct weft_judged *known; /* hash table by key; verdict 0: free */
     size_t nknown, room;
+    int doubt; /* more than 0: of the last programs more were unsound than not */
     uint64_t runs; /* that were made, not known */
     sigset_t mask; /* ours, before */
 };

@@ -117,6 +117,16 @@ uint64_t weft__candidate_hash(const struct weft_candidate *c) {
     return weft_hash(&h, sizeof h);
 }
 
+uint64_t weft__candidate_program(const struct weft_candidate *c) {
+    uint64_t h = weft_hash(&(uint64_t){c->tree.n}, 8);
+    for (size_t i = 0; i < c->tree.n; i++) {
+        const struct weft_tree_thread *t = &c->tree.list[i];
+        h = weft_hash_more(h, &(uint64_t){(uint64_t)t->parent << 1 | t->removed}, 8);
+        for (size_t k = 0; k < t->npasses; k++) h = weft_hash_more(h, &(uint64_t){t->pass[k].site << 1 | t->pass[k].skip}, 8);
+    }
+    return weft_hash(&h, sizeof h) | 1;
+}
+
 bool weft__candidate_whole(const struct weft_candidate *c) {
     for (size_t i = 0; i < c->tree.n; i++) {
         const struct weft_tree_thread *t = &c->tree.list[i], *was = &c->from->tree.list[i];
