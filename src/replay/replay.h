@@ -85,6 +85,7 @@ struct weft_tree_thread {
     uint32_t level;          /* 0: the main thread */
     uint64_t made_tick;      /* of the parent, when it was created */
     bool removed;            /* it ends at once already */
+    bool unborn;             /* it was created, and had not begun when all was over */
     uint64_t value;          /* what it gave to who joined it, as far as the trace tells */
     uint64_t from_tick, to_tick; /* of its first item; how far it is known to have come */
     uint64_t to_site;        /* in that tick, */

@@ -191,7 +191,7 @@ static void add_unborn(struct find *f) {
         if (creations <= starts) continue;
         f->list = weft__grow(f->list, &f->cap, f->n + 1, sizeof *f->list);
         f->parent_slot = weft__grow(f->parent_slot, &f->pcap, f->n + 1, sizeof *f->parent_slot);
-        f->list[f->n] = (struct weft_tree_thread){.slot = x->slot, .from_tick = from + 1, .to_tick = from + 1};
+        f->list[f->n] = (struct weft_tree_thread){.slot = x->slot, .from_tick = from + 1, .to_tick = from + 1, .unborn = true};
         f->parent_slot[f->n++] = x->creator_slot;
     }
 }

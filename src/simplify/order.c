@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define LONGEST 8u /* turns */
+#define WAITING 32u /* iterations: fewer are no time, and are left out one by one */
 #define LONG 64u   /* times shorter than the longest one */
 #define MEETINGS 2000u /* that are looked at, */
 #define WITH 8u        /* of so many threads with one */
@@ -230,7 +231,7 @@ static bool add_longest(const struct weft_state *s, struct times *x, const uint3
         size_t most = 0;
         for (size_t i = 0; i < s->nturns; i++)
             if (length[i] > length[most]) most = i;
-        if (!s->nturns || length[most] < 2) break;
+        if (!s->nturns || length[most] < (s->plain ? 2 : WAITING)) break;
         for (size_t i = 0; i < parts && !k; i++) shorter(s, x, SIZE_MAX, length[most] / LONG, part[i]);
         for (size_t i = 0; i < parts && !k && length[most] >= LONG; i++) shorter(s, x, SIZE_MAX, 0, part[i]);
         if (length[most] < s->size.iterations / WEFT_COARSE) break; /* hardly worth it */

@@ -119,7 +119,7 @@ static int by_threads(struct weft_search *s, size_t parts, bool *gone, struct we
         for (uint32_t i = 1; i < s->now->tree.n; i++) {
             const struct weft_tree_thread *t = &s->now->tree.list[i];
             deeper |= t->level > level && !t->removed;
-            if (t->level == level && !t->removed) add(&it, i, SIZE_MAX, it.count);
+            if (t->level == level && !t->removed && !t->unborn) add(&it, i, SIZE_MAX, it.count);
         }
         int r = without(&it, parts, gone, err);
         if (r < 0 || !deeper) return r;

@@ -20,7 +20,8 @@ static void copy_tree(const struct weft_tree *from, struct weft_tree *to) {
     }
 }
 
-/* Threads that were removed do nothing: they do not count. */
+/* Threads that were removed do nothing: they do not count. Nor do those that had not begun: where a program makes a thread for what nobody is free to
+ * do, the next one comes in place of each that is removed. */
 static void measure(struct weft_state *s, const struct weft_blocks *b) {
     const struct weft_block *last = NULL;
     for (size_t i = 0; i < b->n; i++) {
@@ -37,7 +38,7 @@ static void measure(struct weft_state *s, const struct weft_blocks *b) {
         const struct weft_tree_thread *t = &s->tree.list[i];
         s->size.ticks += t->to_tick - t->from_tick;
         if (t->removed) continue;
-        s->size.threads++;
+        s->size.threads += !t->unborn;
         s->size.events += t->events;
         for (size_t k = 0, same = 0; k < t->npasses; k++) {
             if (k && t->pass[k].site != t->pass[k - 1].site) same = 0;
