@@ -41,7 +41,8 @@ static struct {
     struct weft_thread *finishing; /* goes on, though it has no turn, */
     uint64_t finish;  /* from this clock */
     int spinning;     /* so many threads have gone on for that long, up to SPINNING */
-    int changed;      /* turns that are still those of the trace, by its ticks, are in an order in which each thread is created in time; these are not */
+    int changed;      /* turns that are still those of the trace, by its ticks, are in an order in which each thread is created in time: its creator stands where
+                         it does so, at least. These are not */
 } run;
 
 static const struct weft_turn *turns(void) { return (const struct weft_turn *)(weft__file + weft__trace->turns_off); }
@@ -117,7 +118,8 @@ static struct weft_thread *maker(uint32_t number) {
     for (; number && !g->born && !g->removed; g = weft__given_thread(number = g->parent)) {
         struct weft_thread *o = with_number(g->parent);
         if (!o) continue;
-        if (o->counted + (uint64_t)o->shift > g->made) return NULL; /* by the trace's clock; it may not have begun yet, and has none of its own then */
+        uint64_t now = o->counted + (uint64_t)o->shift; /* by the trace's clock; it may not have begun yet, and has none of its own then */
+        if (now > g->made || (!run.changed && now < g->made)) return NULL;
         for (uint32_t hops = 0; o && !can_run(o) && hops < weft__slots; hops++) o = waits_for(o, &(uint64_t){0});
         return can_run(o) ? o : NULL;
     }
@@ -146,7 +148,7 @@ static struct weft_thread *choose(void) {
     run.finishing = NULL;
     for (; by_turns(); run.turn++) {
         struct weft_thread *o = with_number(turns()[run.turn].thread);
-        if (!o && run.changed && (o = maker(turns()[run.turn].thread))) return o;
+        if (!o && (o = maker(turns()[run.turn].thread))) return o;
         if (!o) continue;
         if (o->blocked.kind && o->blocked.until) time_out(o);
         if (can_run(o)) return o;
@@ -400,7 +402,7 @@ static int turn_over(const struct weft_thread *t, uint64_t site, int op) {
     if (t == run.finishing) return site || (op && t->tls->clock > run.finish);
     turn_begins();
     if (n->thread != t->number) {
-        if (!run.changed || maker(n->thread) != t) return 1;
+        if (maker(n->thread) != t) return 1;
         run.turn += (uint64_t)too_long(n);
         return n != &turns()[run.turn];
     }
