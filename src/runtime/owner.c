@@ -55,8 +55,8 @@
  * them. Who claims a line: to where memory was last mapped or unmapped, "done". Who answers logs nothing: others may know its position to be done, or its end to be logged. An edge that follows
  * from what the thread has seen already is not logged.
  *
- * Lines of memory that processes share are COMMON (shm.c): no thread owns them, and all accesses of them are ordered by one
- * lock, which is held like a stripe and comes after all stripes.
+ * Lines of memory that processes share are COMMON (shm.c): no thread owns them, and accesses of them are ordered by stripes of
+ * their own, which come after all stripes of words.
  *
  * Words of lines 4 GiB apart share stripes as the lines share an entry: stripes are chosen by the low 32 bits. */
 #include "runtime.h"
@@ -1124,7 +1124,7 @@ int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site,
             if (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == WEFT_SPLIT) join(t, line, site);
         }
     }
-    if (unlikely(common) && !waited) weft__shm_take(t, p, n, site, write);
+    if (unlikely(common) && !waited) waited = weft__shm_take(t, p, n, site, write);
     return waited;
 }
 

@@ -9,10 +9,9 @@
  *     the program's stack sees the same bytes in both, below the stack pointer too.
  *  3. No libc in here but through `weft__real` (real functions, resolved once) and in lc_*.c. No malloc, no stdio, no
  *     vector registers (-mgeneral-regs-only): the stubs save only general registers.
- *  4. Lock order: thread locks by slot number; then the stripe locks by index; then the vm lock; then the log lock. The lock
- *     of common memory (shm.c) comes after the vm lock, and before the thread's own. The lock of a set of shared pages (owner.c)
- *     comes after thread locks, and before the log lock. While a stripe or the lock of common memory is held nothing waits for
- *     another thread's answer.
+ *  4. Lock order: thread locks by slot number; then the stripe locks by index; then the vm lock; then the log lock. Those
+ *     of common memory (shm.c), by index, come after the vm lock, and before the thread's own. The lock of a set of shared pages (owner.c)
+ *     comes after thread locks, and before the log lock. While a stripe is held nothing waits for another thread's answer.
  *  5. Record and replay share the entry points; the mode is fixed at start.
  *  6. Atomics are the __atomic builtins with the order spelled out; a comment says what each pairs with. */
 #ifndef WEFT_RUNTIME_H
@@ -226,8 +225,11 @@ struct weft_thread {
     uint32_t loads;               /* of these, those that load libraries; */
     int has_loader;               /* and it is outside in one */
     /* Memory that processes share (shm.c). */
-    int common;                   /* has its lock, */
-    uint64_t common_site;         /* since this site */
+    int common;                   /* has stripes of it (shm.c), */
+    uint64_t common_site;         /* since this site: */
+    uint32_t common_first, common_lines; /* these, */
+    int common_writes;            /* as one who writes; */
+    int common_all;               /* until they are released, all will be held */
     int common_skip;              /* takes leave it alone */
     uint64_t common_at;           /* a store that is being done there, */
     uint32_t common_n;            /* and its size; 0: none */
@@ -512,8 +514,8 @@ struct weft_shm_file {
 extern WEFT_HIDDEN int weft__shm_any;     /* record: there are, or were, lines whose entry is WEFT_COMMON */
 extern WEFT_HIDDEN int weft__shm_regions; /* shared mappings */
 int weft__shm_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site); /* 0: none of it is common */
-void weft__shm_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write);
-void weft__shm_hold(struct weft_thread *t, uint64_t site);
+int weft__shm_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write); /* 1: it has let go of what it had taken before */
+void weft__shm_hold(struct weft_thread *t, uint64_t site); /* all of it */
 int weft__shm_drop(struct weft_thread *t);        /* before a wait; 1 */
 void weft__shm_release(struct weft_thread *t);    /* the access is done */
 void weft__shm_apply(const void *data, size_t n); /* replay */

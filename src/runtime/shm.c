@@ -18,9 +18,12 @@
  * operation on a lock, which is as if it had been done then. In replay there is only the front: MEMORY items change
  * it before the access that found them.
  *
- * Threads of this process still need their order. One lock does for all such memory: who accesses it takes the lock, comes
- * after the one who had it last, and keeps it until its next tick or miss, like the stripe of a SPLIT line. Nobody waits
- * for another thread's answer while he has it (weft__shm_drop).
+ * Threads of this process still need their order. Each line has a stripe: who accesses it locks the stripe, comes after those
+ * who wrote there last, and to write also after those who have read since, and keeps it until its next tick or miss, like
+ * the stripe of a SPLIT line. A range of lines has a run of stripes, locked by their numbers from the lowest on. Who finds that it needs others
+ * than it has lets go of all, and locks every stripe when it comes again (hold). Nobody waits for another thread's answer
+ * while he has a stripe (weft__shm_drop). (With one lock for all of this memory Apache's workers, whose scoreboard is such
+ * memory, had 17 edges for each request.)
  *
  * Locks, condition variables, semaphores and futexes in such memory are used at the back in record, so that all
  * processes see them (weft__shm_real), and not at all in replay, where their order and results are known.
@@ -29,7 +32,7 @@
  * forked process has a front and a shadow of its own, since these are private, and the same back.
  *
  * A region keeps its front, back and shadow in step through mremap, mprotect and partial munmap. Regions are changed
- * under the lock, in the order of the address space's own chain (vm_call). */
+ * under all stripes, in the order of the address space's own chain (vm_call); who has one of them may read the list. */
 #define _GNU_SOURCE
 #include "sys.h"
 #include "sys_calls.h"
@@ -45,8 +48,15 @@
 
 static struct weft_region region[REGIONS];
 int weft__shm_any, weft__shm_regions;
-static int lock;
-static struct weft_pos last; /* who had the lock last; under the lock */
+
+#define STRIPES 256u
+#define READERS 4
+static struct stripe {
+    _Alignas(64) int lock;
+    uint32_t readers;
+    struct weft_pos wrote;         /* who did last, */
+    struct weft_pos read[READERS]; /* and who has read since: one of each thread */
+} stripe[STRIPES];
 
 static struct weft_region *find(uint64_t p) {
     static int hot;
@@ -60,26 +70,102 @@ static struct weft_region *find(uint64_t p) {
     return NULL;
 }
 
-/* ---- the lock ---------------------------------------------------------------------------------------------------- */
+/* ---- stripes ------------------------------------------------------------------------------------------------------ */
+
+struct run {
+    uint32_t first, n; /* stripes; behind the last one comes the first one again */
+};
+static struct run run_of(uint64_t p, uint64_t n) {
+    uint64_t first = p >> WEFT_LINE_SHIFT, lines = n ? ((p + n - 1) >> WEFT_LINE_SHIFT) - first + 1 : 1;
+    return lines < STRIPES ? (struct run){(uint32_t)(first % STRIPES), (uint32_t)lines} : (struct run){0, STRIPES};
+}
+static const struct run whole = {0, STRIPES};
+static int is_in(struct run a, struct run b) { return b.n == STRIPES || (a.first - b.first) % STRIPES + a.n <= b.n; }
+static uint32_t beyond(struct run r) { return r.first + r.n > STRIPES ? r.first + r.n - STRIPES : 0; }
+
+static void lock_run(struct run r) {
+    uint32_t more = beyond(r);
+    for (uint32_t i = 0; i < more; i++) weft__lock(&stripe[i].lock);
+    for (uint32_t i = r.first; i < r.first + r.n - more; i++) weft__lock(&stripe[i].lock);
+}
+static void unlock_run(struct run r) {
+    for (uint32_t i = 0; i < r.n; i++) weft__unlock(&stripe[(r.first + i) % STRIPES].lock);
+}
+static struct run held(const struct weft_thread *t) { return (struct run){t->common_first, t->common_lines}; }
+
+/* What t has is written by it: others may have read it. */
+static void writes(struct weft_thread *t) {
+    if (t->common_writes) return;
+    t->common_writes = 1;
+    for (uint32_t i = 0; i < t->common_lines; i++) {
+        struct stripe *s = &stripe[(t->common_first + i) % STRIPES];
+        for (uint32_t k = 0; k < s->readers; k++) weft__rec_edge(t, t->common_site, &s->read[k]);
+        s->readers = 0;
+        s->wrote = (struct weft_pos){t->tls->clock, t->common_site, t->slot, WEFT_DONE};
+    }
+}
+
+static struct weft_pos *reader(struct stripe *s, const struct weft_thread *t) {
+    uint32_t k = 0;
+    while (k < s->readers && s->read[k].slot != t->slot) k++;
+    return k < READERS ? &s->read[k] : NULL;
+}
+
+static void reads(struct weft_thread *t) {
+    struct weft_pos here = {t->tls->clock, t->common_site, t->slot, WEFT_DONE};
+    for (uint32_t i = 0; i < t->common_lines; i++) {
+        struct stripe *s = &stripe[(t->common_first + i) % STRIPES];
+        weft__rec_edge(t, t->common_site, &s->wrote);
+        struct weft_pos *p = reader(s, t);
+        if (!p) { /* one comes after the others, and stands for them */
+            for (uint32_t k = 0; k < READERS; k++) weft__rec_edge(t, t->common_site, &s->read[k]);
+            s->readers = 0;
+            p = s->read;
+        }
+        s->readers += p == &s->read[s->readers];
+        *p = here;
+    }
+}
+
+/* Returns 1 if t had to let go of what it had. */
+static int hold(struct weft_thread *t, struct run r, uint64_t site, int write) {
+    int let_go = 0;
+    if (t->common && !is_in(r, held(t))) {
+        let_go = weft__shm_drop(t);
+        t->common_all = 1;
+    }
+    if (!t->common) {
+        if (t->common_all) r = whole;
+        lock_run(r);
+        t->common = 1;
+        t->common_first = r.first;
+        t->common_lines = r.n;
+        t->common_writes = 0;
+        t->common_site = site;
+        t->common_n = 0;
+        t->nstores = 0;
+        reads(t);
+        __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* the next tick releases */
+    }
+    if (write) writes(t);
+    return let_go;
+}
 
 void weft__shm_hold(struct weft_thread *t, uint64_t site) {
-    if (t->common) return;
-    weft__lock(&lock);
-    t->common = 1;
-    t->common_site = site;
-    t->common_n = 0;
-    t->nstores = 0;
-    weft__rec_edge(t, site, &last);
-    last = (struct weft_pos){t->tls->clock, site, t->slot, WEFT_DONE};
-    __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* the next tick releases */
+    t->common_all = 1;
+    hold(t, whole, site, 1);
 }
 
 /* The access is yet to come, and others' may come before it: they come after what was read so far. */
 int weft__shm_drop(struct weft_thread *t) {
     int here = t->at_tick == t->tls->clock && t->at_site == t->common_site;
-    last = (struct weft_pos){t->tls->clock, t->common_site, t->slot, here ? t->at_step : 0};
+    for (uint32_t i = 0; i < t->common_lines; i++) {
+        struct stripe *s = &stripe[(t->common_first + i) % STRIPES];
+        struct weft_pos *p = t->common_writes ? &s->wrote : reader(s, t);
+        p->step = here ? t->at_step : 0;
+    }
     t->common = 0;
-    weft__unlock(&lock);
+    unlock_run(held(t));
     return 1;
 }
 
@@ -142,12 +228,16 @@ static void publish_changes(struct weft_region *r, uint64_t lo, uint64_t hi) {
 
 /* ---- from back to front ------------------------------------------------------------------------------------------ */
 
-/* The runtime changes the front of bytes [lo, hi) although the program may not. */
+/* The runtime changes the front of bytes [lo, hi) although the program may not. One thread at a time: who has another stripe
+ * may be about to change the same page. */
+static int opened;
 static void open_front(const struct weft_region *r, uint64_t lo, uint64_t hi, int open) {
     if (r->prot & PROT_WRITE) return;
     lo &= ~(PAGE - 1);
     hi = (hi + PAGE - 1) & ~(PAGE - 1);
+    if (open) weft__lock(&opened);
     weft__raw(SYS_mprotect, r->start + lo, hi - lo, open ? PROT_READ | PROT_WRITE : r->prot);
+    if (!open) weft__unlock(&opened);
 }
 
 /* A mapping may be longer than its file. Whether there is something behind a page. */
@@ -163,7 +253,9 @@ static void sound(struct weft_region *r, uint64_t lo, uint64_t hi) {
             weft__refuse("memory beyond the end of a mapped file is accessed, at 0x%lx, which cannot be recorded yet", r->start + page * PAGE);
 }
 
+/* Others may be reading there what is old. */
 static void found(struct weft_thread *t, uint64_t site, uint64_t p, const void *bytes, size_t n) {
+    writes(t);
     weft__log_item(t, WEFT_ITEM_MEMORY, site, &p, 8, bytes, n);
 }
 
@@ -207,13 +299,13 @@ void weft__shm_release(struct weft_thread *t) {
         struct weft_region *r = find(p);
         publish_changes(r, p - r->start, p - r->start + t->stores[i].n);
     }
-    t->common = 0;
-    weft__unlock(&lock);
+    t->common = t->common_all = 0;
+    unlock_run(held(t));
 }
 
 /* ---- accesses ---------------------------------------------------------------------------------------------------- */
 
-/* Anything may be done to these bytes; write: not only be read. The lock is held. */
+/* Anything may be done to these bytes; write: not only be read. Their stripes are held. */
 static void range(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write) {
     for (uint64_t end = p + n; p < end;) {
         struct weft_region *r = find(p);
@@ -240,10 +332,11 @@ static void range(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, 
     }
 }
 
-void weft__shm_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write) {
-    if (t->common_skip) return;
-    weft__shm_hold(t, site);
+int weft__shm_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write) {
+    if (t->common_skip) return 0;
+    int let_go = hold(t, run_of(p, n), site, write);
     range(t, p, n, site, write);
+    return let_go;
 }
 
 static uint64_t extended(uint64_t v, uint32_t n) { return n == 1 ? (uint64_t)(int8_t)v : n == 2 ? (uint64_t)(int16_t)v : n == 4 ? (uint64_t)(int32_t)v : v; }
@@ -326,27 +419,27 @@ static int all_common(uint64_t p, uint32_t n, int *any) {
 
 int weft__shm_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site) {
     uint32_t n = acc & WEFT_ACC_SIZE;
-    int any;
+    int any, write = !!(acc & WEFT_ACC_WRITE);
     if (!n) n = 1;
     for (;;) {
         int all = all_common(p, n, &any);
         if (!any) return 0;
         if (!all) { /* across the end of a region: as a range, of which the rest is owned */
-            while (weft__rec_take(t, p, n, site, (acc & WEFT_ACC_WRITE) != 0)) {}
+            while (weft__rec_take(t, p, n, site, write)) {}
             return 1;
         }
-        weft__shm_hold(t, site);
+        hold(t, run_of(p, n), site, write);
         if (all_common(p, n, &any)) break; /* nobody changes that now */
         weft__shm_drop(t);
     }
     struct weft_region *r = find(p);
     if (!r || p + n > r->start + r->size || (acc & WEFT_ACC_PARTIAL)) {
-        range(t, p, n, site, (acc & WEFT_ACC_WRITE) != 0);
+        range(t, p, n, site, write);
         return 1;
     }
     uint64_t off = p - r->start;
     if (!r->back || r->prot == PROT_NONE) return 1;
-    int may_write = r->prot & PROT_WRITE, write = !!(acc & WEFT_ACC_WRITE);
+    int may_write = r->prot & PROT_WRITE;
     uint32_t op = (acc & WEFT_ACC_OP) >> WEFT_ACC_OP_SHIFT;
     if (write && !may_write) return 1; /* a fault */
     sound(r, off, off + n);
@@ -366,7 +459,8 @@ void weft__shm_apply(const void *data, size_t size) {
     uint64_t p;
     __builtin_memcpy(&p, data, 8);
     const unsigned char *bytes = (const unsigned char *)data + 8;
-    weft__lock(&lock);
+    struct run s = run_of(p, 1);
+    lock_run(s);
     struct weft_region *r = find(p);
     uint64_t n = size - 8;
     if (!r || p + n > r->start + r->size)
@@ -374,7 +468,7 @@ void weft__shm_apply(const void *data, size_t size) {
     open_front(r, p - r->start, p - r->start + n, 1);
     weft__copy((void *)p, bytes, n);
     open_front(r, p - r->start, p - r->start + n, 0);
-    weft__unlock(&lock);
+    unlock_run(s);
 }
 
 void *weft__shm_real(const void *o, int *common) {
@@ -383,39 +477,45 @@ void *weft__shm_real(const void *o, int *common) {
     struct weft_thread *t = weft__self();
     uint64_t p = (uint64_t)(uintptr_t)o;
     if (RECORD && __atomic_load_n(&TABLE[LINE_OF(p)], __ATOMIC_RELAXED) != WEFT_COMMON) return (void *)p;
-    if (!t->common) weft__lock(&lock);
+    struct run s = run_of(p, 1);
+    if (!t->common) lock_run(s);
     struct weft_region *r = find(p);
     if (r && r->common) {
         *common = 1;
         if (r->back) p = (uint64_t)(uintptr_t)r->back + (p - r->start);
     }
-    if (!t->common) weft__unlock(&lock);
+    if (!t->common) unlock_run(s);
     return (void *)p;
 }
 
 size_t weft__shm_rest(const void *o, size_t most) {
     size_t n = 0;
     uint64_t p = (uint64_t)(uintptr_t)o;
-    weft__lock(&lock);
+    struct run s = run_of(p, 1);
+    lock_run(s);
     struct weft_region *r = find(p);
     if (r && r->back)
         while (n < most && p + n < r->start + r->size && is_sound(r, (p + n - r->start) / PAGE)) n += PAGE - ((p + n) & (PAGE - 1));
-    weft__unlock(&lock);
+    unlock_run(s);
     return n < most ? n : most;
 }
 
 /* What a call was given may have been written by it. It may have been one of the program's own functions after all, whose last
- * access has the lock still. */
+ * access is done and has its stripes still. */
 void weft__shm_foreign(struct weft_thread *t) {
-    if (!t->common) weft__lock(&lock);
+    if (t->common) weft__shm_release(t);
     for (uint32_t i = 0; i < t->nranges; i++) {
         uint64_t p = (uint64_t)(uintptr_t)t->ranges[i].p, n = t->ranges[i].n;
-        struct weft_region *r = t->ranges[i].width ? NULL : find(p);
-        if (!r || !r->back) continue;
-        uint64_t lo = (p - r->start) & ~7ul, hi = (p - r->start + n + 7) & ~7ul;
-        publish_changes(r, lo, hi < r->size ? hi : r->size);
+        if (t->ranges[i].width || __atomic_load_n(&TABLE[LINE_OF(p)], __ATOMIC_RELAXED) != WEFT_COMMON) continue;
+        struct run s = run_of(p, n);
+        lock_run(s);
+        struct weft_region *r = find(p);
+        if (r && r->back) {
+            uint64_t lo = (p - r->start) & ~7ul, hi = (p - r->start + n + 7) & ~7ul;
+            publish_changes(r, lo, hi < r->size ? hi : r->size);
+        }
+        unlock_run(s);
     }
-    if (!t->common) weft__unlock(&lock);
 }
 
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
@@ -509,12 +609,12 @@ void weft__shm_add(struct weft_thread *t, const struct weft_region *r) {
         t->common_skip = 0;
         weft__shm_hold(t, 0);
     }
-    if (!t->common) weft__lock(&lock);
+    if (!t->common) lock_run(whole);
     if (weft__shm_regions == REGIONS) weft__refuse("more than %d shared mappings cannot be recorded", REGIONS);
     region[weft__shm_regions] = *r;
     __atomic_store_n(&weft__shm_regions, weft__shm_regions + 1, __ATOMIC_RELEASE);
     if (RECORD && r->common) mark(t, r);
-    if (!t->common) weft__unlock(&lock);
+    if (!t->common) unlock_run(whole);
 }
 
 /* Makes p the beginning of a region, if it is inside one. */
@@ -566,12 +666,12 @@ int weft__shm_may_grow(struct weft_thread *t, const long a[6]) {
     return 1;
 }
 
-/* The address space has been changed; record: t has the lock. A region that goes on elsewhere is given back. */
+/* The address space has been changed; record: t has all stripes. A region that goes on elsewhere is given back. */
 int weft__shm_changed(struct weft_thread *t, long nr, const long a[6], long r, struct weft_region *moved) {
     uint64_t p = (uint64_t)a[0], n = pages(a[1]);
     int goes_on = 0;
     if (nr == SYS_mmap) p = (uint64_t)r;
-    if (!t->common) weft__lock(&lock);
+    if (!t->common) lock_run(whole);
     cut(p);
     cut(p + n);
     for (int i = weft__shm_regions - 1; i >= 0; i--) {
@@ -602,7 +702,7 @@ int weft__shm_changed(struct weft_thread *t, long nr, const long a[6], long r, s
         } else
             forget(t, i, 0);
     }
-    if (!t->common) weft__unlock(&lock);
+    if (!t->common) unlock_run(whole);
     return goes_on;
 }
 
@@ -621,14 +721,14 @@ int weft__shm_advise(const long a[6], long *r) {
 long weft__shm_sync(const long a[6]) {
     uint64_t p = (uint64_t)a[0], n = pages(a[1]);
     long r = 0;
-    weft__lock(&lock);
+    lock_run(whole);
     for (int i = 0; i < weft__shm_regions && !r; i++) {
         struct weft_region *g = &region[i];
         if (!g->back || !(p < g->start + g->size && g->start < p + n)) continue;
         uint64_t lo = p > g->start ? p - g->start : 0, hi = p + n - g->start < g->size ? p + n - g->start : g->size;
         r = weft__raw(SYS_msync, g->back + lo, hi - lo, a[2]);
     }
-    weft__unlock(&lock);
+    unlock_run(whole);
     return r;
 }
 
@@ -666,17 +766,17 @@ long weft__shm_attach(const long a[6], struct weft_region *r) {
     return f;
 }
 
-/* Both modes: unmaps all of the segment at p that is still there; -EINVAL: none. Record: t has the lock. */
+/* Both modes: unmaps all of the segment at p that is still there; -EINVAL: none. Record: t has all stripes. */
 long weft__shm_detach(struct weft_thread *t, uint64_t p) {
     long r = -EINVAL;
-    if (!t->common) weft__lock(&lock);
+    if (!t->common) lock_run(whole);
     for (int i = weft__shm_regions - 1; i >= 0; i--)
         if (region[i].segment == p && p) {
             weft__raw(SYS_munmap, region[i].start, region[i].size);
             forget(t, i, 0);
             r = 0;
         }
-    if (!t->common) weft__unlock(&lock);
+    if (!t->common) unlock_run(whole);
     return r;
 }
 
@@ -716,8 +816,7 @@ void weft__shm_fork(struct weft_thread *t) {
 
 /* In the new process, with a fresh table. */
 void weft__shm_forked(void) {
-    lock = 0;
-    last = (struct weft_pos){0};
+    weft__zero(stripe, sizeof stripe);
     for (int i = 0; i < weft__shm_regions; i++)
         if (RECORD && region[i].back)
             for (uint64_t p = region[i].start; p < region[i].start + region[i].size; p += WEFT_LINE) TABLE[LINE_OF(p)] = WEFT_COMMON;

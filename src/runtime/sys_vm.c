@@ -68,14 +68,14 @@ static const char vm_object;
 
 #define REGION_SIZE (-1) /* in place of the file's size: a region */
 
-/* Both modes, at a tick of its own: its lines are taken, and the lock of shared memory, which others may have had since the
+/* Both modes, at a tick of its own: its lines are taken, and the stripes of shared memory, which others may have had since the
  * address space was changed. They come after that change, and this after them. */
 static void add_region(struct weft_thread *t, const struct weft_region *r) {
     weft__tick(t);
     weft__shm_add(t, r);
 }
 
-/* One that mremap left where it was has its lines already, and the lock: others may be using it. */
+/* One that mremap left where it was has its lines already, and all stripes: others may be using it. */
 static void add_moved(struct weft_thread *t, const struct weft_region *r, long from) {
     if (r->start == (uint64_t)from)
         weft__shm_add(t, r);

@@ -21,7 +21,7 @@ uint32_t weft__slots = 1;
 /* No memory is shared with other processes here. */
 int weft__shm_any;
 int weft__shm_miss(struct weft_thread *t, uint64_t p, uint32_t acc, uint64_t site) { return (void)t, (void)p, (void)acc, (void)site, 0; }
-void weft__shm_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write) { (void)t, (void)p, (void)n, (void)site, (void)write; }
+int weft__shm_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write) { return (void)t, (void)p, (void)n, (void)site, (void)write, 0; }
 int weft__shm_drop(struct weft_thread *t) { return (void)t, 0; }
 void weft__shm_release(struct weft_thread *t) { (void)t; }
 void weft__shm_forked(void) {}
