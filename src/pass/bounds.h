@@ -22,7 +22,7 @@ struct weft_bounds {
     /* Of each loop: that its n ranges are to be looked at here, and each of them. */
     void (*begin)(void *ctx, LLVMValueRef before, unsigned n);
     void (*range)(void *ctx, LLVMValueRef before, unsigned k, const struct weft_range *r);
-    /* Of its copy: whether it is entered; where it is left; all that accesses memory in it; and the heads of both. `checked`: it lies in none
+    /* Of its copy: whether it is entered; where it is left; all that accesses memory in it; and the heads of both, of each loop in it. `checked`: it lies in none
      * of the ranges, and the loop's own is checked. */
     LLVMValueRef (*is_fast)(void *ctx, LLVMValueRef before);
     void (*left)(void *ctx, LLVMValueRef before);
@@ -31,7 +31,9 @@ struct weft_bounds {
 };
 void weft__bounds(LLVMValueRef fn, const struct weft_bounds *to);
 /* From the copy of a loop into the loop itself, if `leaves`; `from` ends a block behind the tick of the copy's head. Both heads have a tick. */
-void weft__bounds_leave(LLVMValueRef leaves, LLVMValueRef from, LLVMBasicBlockRef loop, LLVMBasicBlockRef copy);
+void weft__bounds_leave(LLVMValueRef leaves, LLVMValueRef from, LLVMBasicBlockRef loop);
+/* All of a function have been told: values of the loops are those of the copies, where it came from there. */
+void weft__bounds_left(void);
 
 #ifdef __cplusplus
 }

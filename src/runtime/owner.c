@@ -223,6 +223,10 @@ static struct heat {
 static uint8_t page_heat[HEAT];
 static uint32_t page_when[HEAT]; /* tsc >> 10 of the last hand-over */
 static uint8_t page_reads[HEAT]; /* hand-overs to readers in a row */
+static struct {
+    uint8_t line, before; /* of the page: that of the last hand-over of several, and of the one before it */
+    uint16_t giver;       /* who had the last one */
+} page_last[HEAT];
 #define QUICK 64        /* tsc >> 10: about 25 us */
 #define PAGE_QUARREL 3
 #define QUARREL 2600    /* cycles: who asks so soon after it gave or got something quarrels */
@@ -352,7 +356,9 @@ static void lose_sides(struct weft_thread *t, uint32_t line) {
     t->tls->weak |= sides;
 }
 
-/* From u to t, both locked; the line, and with it what u has of the page while nobody quarrels over it. */
+/* From u to t, both locked; the line, and with it what u has of the page while nobody quarrels over it. Who gave the page last
+ * and wants it back at another line, once more, has a part of its own: then it gets what is behind that line, up to the other's. (lu, whose
+ * blocks are half a page: each went to and fro whenever its thread came back to it. 4.1 s of processor time before, 3.3 with this.) */
 static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
     uint16_t from = (uint16_t)u->slot, to = (uint16_t)t->slot;
     u->gave = 1;
@@ -366,8 +372,15 @@ static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
     page_when[h] = now;
     if (*ph < PAGE_QUARREL) {
         ++*ph;
-        uint32_t b = line & ~(PAGE_LINES - 1);
-        for (uint32_t i = b; i < b + PAGE_LINES; i++)
+        uint32_t b = line & ~(PAGE_LINES - 1), e = b + PAGE_LINES, last = b + page_last[h].line;
+        if (page_last[h].giver == to && last != line && b + page_last[h].before == line) {
+            if (last > line) e = last;
+            b = line;
+        }
+        page_last[h].before = page_last[h].line;
+        page_last[h].line = (uint8_t)(line % PAGE_LINES);
+        page_last[h].giver = from;
+        for (uint32_t i = b; i < e; i++)
             if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == from && i + 1 != u->closing)
                 __atomic_store_n(&TABLE[i], to, __ATOMIC_RELEASE);
     }
@@ -1292,6 +1305,7 @@ void weft__rec_forked(struct weft_thread *t) {
     weft__zero(page_heat, sizeof page_heat);
     weft__zero(page_when, sizeof page_when);
     weft__zero(page_reads, sizeof page_reads);
+    weft__zero(page_last, sizeof page_last);
     weft__zero(&crowd, sizeof crowd);
     stopped = 0;
     t->stop_age = stop_age = 0;

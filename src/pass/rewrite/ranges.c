@@ -130,6 +130,7 @@ void weft__rw_copy_tick(struct weft_rw *r, LLVMBasicBlockRef head, LLVMValueRef 
 void weft__rw_copies(struct weft_rw *r) {
     for (size_t k = 0; k < r->ncopies; k++) {
         LLVMValueRef cold = r->copies[k].cold, fast = is_fast(r, cold);
-        weft__bounds_leave(LLVMBuildNot(r->b, fast, ""), cold, r->copies[k].loop, r->copies[k].copy);
+        weft__bounds_leave(LLVMBuildNot(r->b, fast, ""), cold, r->copies[k].loop);
     }
+    if (r->ncopies) weft__bounds_left();
 }
