@@ -18,13 +18,16 @@
  *   I5  A thread becomes OUT only under its own lock with no one in its list of waiters, so nobody who asked it is left
  *       without an answer. It may be WAITING with some in its list, since it will be IN again: it waits for a thread that
  *       was IN when asked, and whoever that one waits for later was IN then, so there is no circle; or it wakes somebody
- *       (lend()), and waits for nobody. The only one that is
- *       asked while it is WAITING is who closes the line (I7), and by nobody who has somebody in its own list; nobody asks
- *       that one while it waits, so it is in no circle either. Who waits for a line that its owner has given to another one
- *       waits for that one from then on (hand_on), if it is IN. Whenever a thread goes on IN with somebody in its list, its
- *       limit is a few ticks away at most. It becomes IN again under its own lock: by itself, or by who answers it, in the
- *       same step in which it gets the line. (If the answer left it WAITING, a third thread could take the line before the
- *       waiter used it, and the edge from the giver would be lost.)
+ *       (lend()), and waits for nobody. Of those that are WAITING only two are asked: who closes the line (I7), by nobody who
+ *       has somebody in its own list, and nobody asks that one while it waits, so it is in no circle either; and who was given
+ *       the line in its sleep, and waits for nobody any more. Who waits for a line that its owner has given to another one
+ *       waits for that one from then on (hand_on), if it may be asked. Whenever a thread goes on IN with somebody in its list, its
+ *       limit is a few ticks away at most. It becomes IN again under its own lock: if it spins, by who answers it, in the
+ *       same step in which it gets the line; if it sleeps, by itself when it runs again, and until then others take what it
+ *       has, also what it got with the line, but not the line. (It may take long until it runs, and with it waited all who
+ *       needed something it has: half of the sleeps of Apache's workers were for somebody who had been woken and did not
+ *       run yet.) Therefore who answers also logs the waiter's edge: whoever takes something from the waiter before it runs
+ *       comes after where that came from.
  *   I6  Whoever holds a stripe waits for nothing but stripes with higher numbers and, in split() and weft__rec_maps_gone(), its
  *       own thread's lock, under which nobody takes a stripe. That of `maps` is held during a system call, and nobody who has
  *       another one takes it. Stripes held for an access are released at the thread's next tick or miss, before
@@ -346,6 +349,11 @@ static uint64_t next_random(struct weft_thread *t) {
 
 /* ---- hand-over ------------------------------------------------------------------------------------------------- */
 
+/* u is locked, and has the line, or reads it. Whether it has to be asked: it is IN, or was given the line in its sleep. */
+static int to_ask(const struct weft_thread *u, uint32_t line) { return u->state == WEFT_IN || u->keeps == line + 1; }
+/* Whether it stays u's whatever else is taken from it. */
+static int stays(const struct weft_thread *u, uint32_t line) { return line + 1 == u->closing || line + 1 == u->keeps; }
+
 /* t has lost the line of a weak lock, or it is another's: t is locked, or itself. The words of a thread that has none of its sides are left alone: it
  * may have ended, and its slot may be about to have another one. */
 static void lose_sides(struct weft_thread *t, uint32_t line) {
@@ -381,7 +389,7 @@ static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
         page_last[h].line = (uint8_t)(line % PAGE_LINES);
         page_last[h].giver = from;
         for (uint32_t i = b; i < e; i++)
-            if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == from && i + 1 != u->closing)
+            if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == from && !stays(u, i))
                 __atomic_store_n(&TABLE[i], to, __ATOMIC_RELEASE);
     }
 }
@@ -466,7 +474,7 @@ static int share(struct weft_thread *u, struct weft_thread *t, uint32_t line, ui
         uint32_t n = share_lines(line), first = line & ~(n - 1), now = (uint32_t)(moment() >> 10);
         uint64_t lines = 0;
         for (uint32_t i = first; i < first + n; i++)
-            if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == u->slot && i + 1 != u->closing && (i == line || !line_heat(i)->caution)) {
+            if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == u->slot && !stays(u, i) && (i == line || !line_heat(i)->caution)) {
                 __atomic_store_n(&TABLE[i], WEFT_SHARED, __ATOMIC_RELEASE);
                 line_heat(i)->since = now;
                 lines |= line_bit(i);
@@ -520,7 +528,7 @@ static void wake(struct weft_thread *t, const struct weft_pos *here, struct weft
     while (list) {
         struct weft_thread *o = list;
         list = o->next;
-        __atomic_store_n(&o->served, 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&o->served, WEFT_WOKEN, __ATOMIC_RELEASE);
         weft__raw(SYS_futex, &o->served, FUTEX_WAKE_PRIVATE, 1);
     }
     weft__rec_back(t);
@@ -533,7 +541,7 @@ static int is_thread(uint16_t entry) { return entry != WEFT_NOBODY && entry < WE
 static int hand_on(struct weft_thread *t, struct weft_thread *n, uint32_t line, struct weft_thread **list) {
     struct weft_thread *own = NULL, **from[2] = {&own, list};
     lock2(t, n);
-    int may = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == n->slot && n->state == WEFT_IN && n->closing != line + 1;
+    int may = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == n->slot && to_ask(n, line) && n->closing != line + 1;
     if (may) {
         /* Who has waited longest goes first, and is the last one of a thread's list. */
         for (struct weft_thread **p = &t->waiters, *o; (o = *p);)
@@ -578,7 +586,7 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
         struct weft_thread *o = *p;
         if (o->want + 1 == t->closing)
             p = &o->next;
-        else if (all || __atomic_load_n(&o->served, __ATOMIC_RELAXED) != 2) {
+        else if (all || __atomic_load_n(&o->served, __ATOMIC_RELAXED) != WEFT_ASLEEP) {
             *p = o->next;
             o->next = list;
             list = o;
@@ -605,7 +613,7 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
         }
         list = o->next;
         lock2(u, o);
-        int has = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == u->slot && (u == t || (u->state != WEFT_IN && u->closing != line + 1)), sleeps = 0;
+        int has = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == u->slot && (u == t || (!to_ask(u, line) && u->closing != line + 1)), sleeps = 0;
         o->grant = u == t ? here : u->here;
         o->granted = 0;
         if (o->wish == WEFT_DROP) {
@@ -616,15 +624,21 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
             if (o->granted == 1) give(u, o, line);
             sleeps = u != t && o->granted == 1 && dozed(u);
         }
+        if (o->granted) {
+            weft__rec_edge(o, o->here.site, &o->grant);
+            o->here = standing(o, o->here.site);
+        }
+        /* Who spins goes on at once. Pairs with the acquire load in wait_served(). */
+        int spins = WEFT_ASKED;
         o->state = WEFT_IN;
-        unlock2(u, o);
-        if (unlikely(sleeps)) rouse(u);
-        /* Pairs with the acquire load in wait_served(). */
-        int spins = 0;
-        if (!__atomic_compare_exchange_n(&o->served, &spins, 1, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+        if (!__atomic_compare_exchange_n(&o->served, &spins, WEFT_ANSWERED, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+            o->state = WEFT_WAITING;
+            o->keeps = o->granted && o->wish != WEFT_DROP ? line + 1 : 0;
             o->next = asleep;
             asleep = o;
         }
+        unlock2(u, o);
+        if (unlikely(sleeps)) rouse(u);
     }
     if (unlikely(__atomic_load_n(&t->waiters, __ATOMIC_RELAXED) != NULL)) hand_on_rest(t);
     if (asleep) wake(t, &here, asleep);
@@ -634,25 +648,31 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
 
 static void wait_served(struct weft_thread *t) {
     /* Who does not quarrel goes by its own luck: where spins were in vain of late, they are short. */
-    int hot = t->quarrels >= HOT, budget = !hot ? SPIN >> t->unlucky : probing() ? SPIN : SPIN >> CROWDED;
+    int hot = t->quarrels >= HOT, budget = !hot ? SPIN >> t->unlucky : probing() ? SPIN : SPIN >> CROWDED, answer = WEFT_ASKED;
     for (int i = 0; i < budget; i++) {
-        if (__atomic_load_n(&t->served, __ATOMIC_ACQUIRE) == 1) {
+        if ((answer = __atomic_load_n(&t->served, __ATOMIC_ACQUIRE))) {
             if (hot)
                 was_wait(0);
             else
                 t->unlucky -= t->unlucky > 0;
-            return;
+            break;
         }
         weft__pause();
     }
-    if (hot)
-        was_wait(1);
-    else
-        t->unlucky += t->unlucky < CROWDED;
-    int z = 0;
-    if (__atomic_compare_exchange_n(&t->served, &z, 2, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
-        while (__atomic_load_n(&t->served, __ATOMIC_ACQUIRE) == 2)
-            weft__raw(SYS_futex, &t->served, FUTEX_WAIT_PRIVATE, 2, 0);
+    if (!answer) {
+        if (hot)
+            was_wait(1);
+        else
+            t->unlucky += t->unlucky < CROWDED;
+        if (__atomic_compare_exchange_n(&t->served, &answer, WEFT_ASLEEP, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+            while ((answer = __atomic_load_n(&t->served, __ATOMIC_ACQUIRE)) == WEFT_ASLEEP)
+                weft__raw(SYS_futex, &t->served, FUTEX_WAIT_PRIVATE, WEFT_ASLEEP, 0);
+    }
+    if (answer != WEFT_WOKEN) return;
+    weft__lock(&t->lock);
+    t->keeps = 0;
+    t->state = WEFT_IN;
+    weft__unlock(&t->lock);
 }
 
 /* Somebody asked t. Whether it keeps what it has for a while. */
@@ -748,7 +768,7 @@ static void ask(struct weft_thread *t, struct weft_thread *u, uint32_t line, int
     t->want = line;
     t->wish = wish;
     t->granted = 0;
-    __atomic_store_n(&t->served, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->served, WEFT_ASKED, __ATOMIC_RELAXED);
     t->here = standing(t, site);
     t->state = WEFT_WAITING;
     t->next = u->waiters;
@@ -764,15 +784,14 @@ static int stop_reading(struct weft_thread *t, struct weft_thread *x, uint32_t l
     int answered = 0;
     for (;;) {
         lock2(t, x);
-        if (x->state == WEFT_IN && t->waiters && !answered) {
+        if (to_ask(x, line) && t->waiters && !answered) {
             unlock2(t, x);
             serve(t, site, t->quarrels < HOT);
             answered = 1;
             continue;
         }
-        if (x->state == WEFT_IN) {
+        if (to_ask(x, line)) {
             ask(t, x, line, WEFT_DROP, site);
-            weft__rec_edge(t, site, &t->grant);
             return 1;
         }
         struct weft_pos here = x->here;
@@ -844,15 +863,15 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             unlock2(t, u);
             continue;
         }
-        int closing = u->state != WEFT_IN && u->closing == line + 1; /* then t's own list has to be empty (I5) */
-        if ((closing || (u->state == WEFT_IN && !answered)) && t->waiters) { /* t is to wait: whoever can go on, should */
+        int in = to_ask(u, line), closing = !in && u->closing == line + 1; /* then t's own list has to be empty (I5) */
+        if ((closing || (in && !answered)) && t->waiters) { /* t is to wait: whoever can go on, should */
             unlock2(t, u);
             serve(t, site, closing || t->quarrels < HOT);
             waited = answered = 1;
             continue;
         }
         int got;
-        if (u->state != WEFT_IN && !closing) {
+        if (!in && !closing) {
             struct weft_pos here = u->here;
             got = wish == WEFT_SHARE && share(u, t, line, site, &here) ? 2 : 1;
             if (got == 1) give(u, t, line);
@@ -867,7 +886,6 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             waited = 1;
             got = t->granted;
             if (!got) continue;
-            weft__rec_edge(t, site, &t->grant);
             if (asked_again(line)) odds = EARLY_SHARE;
         }
         t->stirred = moment();

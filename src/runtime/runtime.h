@@ -77,6 +77,7 @@ struct weft_reads {
     uint64_t lines;
 };
 
+enum weft_served { WEFT_ASKED, WEFT_ANSWERED, WEFT_ASLEEP, WEFT_WOKEN };
 enum weft_wish {
     WEFT_OWN = 0,   /* the line */
     WEFT_SHARE = 1, /* to read the line, together with its owner */
@@ -100,10 +101,11 @@ struct weft_thread {
     struct weft_thread *waiters;  /* threads that asked this one; pushed under lock; popped by this thread under lock */
     struct weft_pos here;         /* while not IN: where the thread stands; under lock */
     uint32_t closing;             /* a line that is the thread's own, but others may still read it, + 1; under lock */
+    uint32_t keeps;               /* while WAITING: a line that it was given in its sleep, and has still to use, + 1; under lock */
     struct weft_tls *tls;         /* of the living thread */
     int dozes;                    /* futex word: 1: OUT until something is taken from it; under lock */
     /* Waiter's side. */
-    _Alignas(128) int served;     /* futex word: 0 asked, 1 answered, 2 asleep */
+    _Alignas(128) int served;     /* futex word: enum weft_served */
     int granted;                  /* the answer: 0 no, 1 yes, 2 yes and the line is shared */
     struct weft_thread *next;     /* in the list of the thread that was asked */
     uint64_t want;                /* line index asked for */

@@ -37,7 +37,7 @@
  * only touched under a lock are written directly: nobody can see when.
  *
  * With -d locks are as in the code: compare-and-swap, spinning, futex. Without it, taking a lock or a stripe, and being
- * answered, is one step that waits: what is gained goes into larger scenarios.
+ * answered, is one step that waits (whether it was asleep is the explorer's choice): what is gained goes into larger scenarios.
  *
  * Not modelled: time (whether a line is split, whether an episode is over, whether an asked thread holds what it has and
  * whether a reader wants to share are free choices of the explorer, as often as the scenario allows), signals, more than
@@ -308,6 +308,8 @@ static void memory_write(int t, void *p, unsigned n, uint64_t v) {
                 fail("I4: thread %d splits line %c of %u without its stripes", t, NAME(l), old);
             if (slot_is_thread(old) && old != t && W.threads[old].state == WEFT_IN)
                 fail("I2: thread %d takes line %c from %u, which is inside", t, NAME(l), old);
+            if (slot_is_thread(old) && old != t && W.threads[old].keeps == line_of[l] + 1)
+                fail("thread %d takes line %c from %u, which was given it in its sleep", t, NAME(l), old);
             if (slot_is_thread(old) && W.threads[old].closing == line_of[l] + 1)
                 fail("I7: thread %d changes table[%c] while thread %u is closing it", t, NAME(l), old);
             if ((old == WEFT_SHARED || v == WEFT_SHARED) && W.place_holder[place_of(l)] != t)
@@ -439,7 +441,7 @@ static uint64_t ex_load(void *p, unsigned n, const char *f) {
         int wait = 0;
         uint64_t val = 0;
         if (!detailed && stripe) wait = 1;
-        if (!detailed && !strcmp(f, "wait_served")) wait = 1, val = 1;
+        if (!detailed && !strcmp(f, "wait_served")) wait = 2, val = WEFT_ASKED;
         point(K_LOAD, p, n, wait, val, f);
     }
     uint64_t v = view(cur, p, n);
@@ -496,7 +498,11 @@ static uint64_t ex_exchange(void *p, unsigned n, uint64_t v, const char *f) {
 }
 
 static int ex_cas(void *p, unsigned n, void *expected, uint64_t v, const char *f) {
-    int lock = !strcmp(f, "weft__lock");
+    int lock = !strcmp(f, "weft__lock"), answer = !strcmp(f, "serve");
+    if (!detailed && answer && choose(2, "asleep")) { /* it waits for WEFT_WOKEN now */
+        *(int *)expected = WEFT_ASLEEP;
+        return 0;
+    }
     if (is_seen(p, 0, 0)) point(K_RMW, p, n, !detailed && lock ? 1 : 0, 0, f);
     uint64_t old = raw_get(p, n), e = raw_get(expected, n);
     if (detailed) W.co[cur].last = old;
@@ -1024,7 +1030,8 @@ static void tidy(struct weft_thread *t) {
     t->wish = 0;
     t->granted = 0;
     t->next = NULL;
-    if (!W.nbuf[t->slot]) t->served = 1;
+    if (t->keeps) fail("thread %u goes on, and keeps a line", t->slot);
+    if (!W.nbuf[t->slot]) t->served = WEFT_ANSWERED;
     for (uint32_t i = t->nheld; i < WEFT_HELD_MAX; i++)
         t->held[i] = 0;
     t->edges = t->misses = t->splits = t->asks = t->gave = 0;
@@ -1379,7 +1386,7 @@ static void init_world(void) {
         x->rng = 1;
         x->state = WEFT_IN;
         x->alive = 1;
-        x->served = 1;
+        x->served = WEFT_ANSWERED;
         x->tls->me = (uint16_t)t;
         x->tls->clock = 1;
         x->tls->limit = WEFT_NEVER;

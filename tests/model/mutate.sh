@@ -23,7 +23,12 @@ holds-and-forgets - hold
 sleepers-lost -d hold-sleepers
 rearm-by-plain-store -t ask-again
 rearm-after-looking - ask-again
-answered-but-left-waiting - crossed
+answered-without-edge - ask
+sleeper-logs-its-edge - page
+sleeper-stands-where-it-asked - page
+sleeper-comes-in-without-lock - page
+sleeper-keeps-nothing - hot-two
+sleeper-keeps-for-good - ask
 group-not-asked-again - group-outside
 split-without-edges - shared-stripes
 join-without-edges - join
@@ -138,8 +143,13 @@ rearm-by-plain-store)
     within rearm 's/__atomic_exchange_n(&t->tls->limit, limit, __ATOMIC_SEQ_CST)/__atomic_store_n(\&t->tls->limit, limit, __ATOMIC_RELAXED)/' ;;
 rearm-after-looking)
     within rearm '/__atomic_exchange_n/d;s/__ATOMIC_SEQ_CST))) break;/__ATOMIC_SEQ_CST))) { __atomic_exchange_n(\&t->tls->limit, limit, __ATOMIC_SEQ_CST); break; }/' ;;
-answered-but-left-waiting) # and the waiter comes in by itself
-    expr='s/^ *o->state = WEFT_IN;//;s/^ *wait_served(t);/wait_served(t); weft__lock(\&t->lock); t->state = WEFT_IN; weft__unlock(\&t->lock);/' ;;
+answered-without-edge) within serve 's/^ *weft__rec_edge(o, o->here.site, &o->grant);//' ;;
+sleeper-logs-its-edge) # when it goes on: others have taken from it meanwhile what it had got
+    expr='s/^ *weft__rec_edge(o, o->here.site, &o->grant);//;s/^ *if (!got) continue;/& weft__rec_edge(t, site, \&t->grant);/' ;;
+sleeper-stands-where-it-asked) within serve 's/^ *o->here = standing(.*//' ;;
+sleeper-comes-in-without-lock) within wait_served 's/^ *weft__\(un\)*lock(&t->lock);//' ;;
+sleeper-keeps-nothing) within serve 's/o->keeps = .*/o->keeps = 0;/' ;;
+sleeper-keeps-for-good) within wait_served 's/t->keeps = 0;//' ;;
 group-not-asked-again) within acquire '/serve(t, site, /{n;s/waited = answered = 1;/answered = 1;/}' ;;
 split-without-edges) within split 's/stripe_edge([^;]*);/;/' ;;
 join-without-edges) within join 's/stripe_edge([^;]*);/;/' ;;
@@ -148,15 +158,15 @@ seen-filter-too-wide) within weft__rec_edge 's/to->tick < s->tick/to->tick <= s-
 seen-filter-without-step) within weft__rec_edge 's/ && to->step <= s->step//' ;;
 words-not-released-at-tick) within own_small 's/__atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);//' ;;
 words-released-too-early) within own_small 's/__atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);/weft__rec_release(t);/' ;;
-taken-while-inside) within acquire 's/if (u->state != WEFT_IN && !closing) {/if (!closing) {/' ;;
+taken-while-inside) within acquire 's/if (!in && !closing) {/if (!closing) {/' ;;
 owner-not-looked-at-again) within acquire 's/if (__atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) != o) {/if (0) {/' ;;
 answers-what-is-gone) within serve 's/int has = __atomic_load_n(&TABLE\[line\], __ATOMIC_RELAXED) == u->slot \&\& /int has = /' ;;
-hands-on-to-who-waits) within hand_on 's/ && n->state == WEFT_IN//' ;;
+hands-on-to-who-waits) within hand_on 's/ && to_ask(n, line)//' ;;
 hands-on-unseen) within hand_on 's/^ *__atomic_store_n(&n->tls->limit.*//' ;;
 hands-on-without-lock) within hand_on 's/ lock2(t, n)/ weft__lock(\&t->lock)/;s/unlock2(t, n)/weft__unlock(\&t->lock)/' ;;
 takes-for-another-from-here) within serve 's/o->grant = u == t ? here : u->here;/o->grant = here;/' ;;
-takes-for-another-what-is-closed) within serve 's/(u->state != WEFT_IN \&\& u->closing != line + 1)/u->state != WEFT_IN/' ;;
-takes-for-another-inside) within serve 's/(u->state != WEFT_IN \&\& u->closing != line + 1)/u->closing != line + 1/' ;;
+takes-for-another-what-is-closed) within serve 's/(!to_ask(u, line) \&\& u->closing != line + 1)/!to_ask(u, line)/' ;;
+takes-for-another-inside) within serve 's/(!to_ask(u, line) \&\& u->closing != line + 1)/u->closing != line + 1/' ;;
 claimed-without-edge) within claim 's/stripe_edge(t, site, &maps);//' ;;
 claimed-after-edge) # looks where memory was unmapped before it has claimed all
     within claim 's/^    uint32_t b = line.*/stripe_lock(\&maps); stripe_edge(t, site, \&maps); stripe_unlock(\&maps);\n&/;s/^    stripe_lock(&maps).*//;s/^    stripe_edge.*//;s/^    stripe_unlock.*//' ;;
@@ -171,11 +181,11 @@ word-says-reached) within own_small 's/stripe_mark(\(.*\), WEFT_DONE)/stripe_mar
 owner-releases-before-store)
     within split 's/^ *weft__unlock(&t->lock);//;s/^ *weft__lock(&t->lock);/weft__lock(\&t->lock); weft__unlock(\&t->lock);/' ;;
 lock-wakes-nobody) within weft__unlock 's/== 2/== 3/' ;;
-answer-wakes-nobody) within wake 's/__atomic_store_n(&o->served, 1, __ATOMIC_RELEASE);//' ;;
+answer-wakes-nobody) within wake 's/__atomic_store_n(&o->served, WEFT_WOKEN, __ATOMIC_RELEASE);//' ;;
 waker-stands-elsewhere) within lend 's/t->here = \*here;//' ;;
 waker-stays-outside) within weft__rec_back 's/t->state = WEFT_IN;//' ;;
 answer-before-line) # the waiter is told before it has the line
-    within serve 's/^ *lock2(u, o);/o->granted = 1; __atomic_store_n(\&o->served, 1, __ATOMIC_RELEASE); &/' ;;
+    within serve 's/^ *lock2(u, o);/o->granted = 1; __atomic_store_n(\&o->served, WEFT_ANSWERED, __ATOMIC_RELEASE); &/' ;;
 stripe-not-locked) within own_small 's/stripe_lock(&stripes\[t->held\[i\]\]);/(void)0;/' ;;
 line-of-waiter-without-edge) within acquire 's/^ *weft__rec_edge(t, site, &here);//' ;;
 stop-not-seen-by-rearm) within rearm 's/ || __atomic_load_n(&stopped, __ATOMIC_SEQ_CST)//' ;;
@@ -194,11 +204,11 @@ go-before-position) # they go on before they can know what they come after
     within weft__rec_go '/^ *stop_pos = /{h;d;};/++stop_age;/{H;d;};/rearm(t, 0);/G' ;;
 go-wakes-one) within weft__rec_go 's/1 << 30/1/' ;;
 go-wakes-nobody) within weft__rec_go '/SYS_futex/d' ;;
-page-gives-what-is-closed) within give 's/ && i + 1 != u->closing//' ;;
-page-shares-what-is-closed) within share 's/ && i + 1 != u->closing//' ;;
+page-gives-what-is-closed) within give 's/ && !stays(u, i)//' ;;
+page-shares-what-is-closed) within share 's/ && !stays(u, i)//' ;;
 answers-for-what-is-closed) within serve 's/o->want + 1 == t->closing/0/' ;;
-taken-while-closed) within acquire 's/int closing = .*;/int closing = 0;/' ;;
-waits-for-closer-while-asked) within acquire 's/(closing || (u->state == WEFT_IN && !answered))/(u->state == WEFT_IN \&\& !answered)/' ;;
+taken-while-closed) within acquire 's/closing = !in .*;/closing = 0;/' ;;
+waits-for-closer-while-asked) within acquire 's/(closing || (in && !answered))/(in \&\& !answered)/' ;;
 closed-by-nobody) within close_shared 's/t->closing = line + 1;//' ;;
 closed-for-good) within close_shared 's/t->closing = 0;//' ;;
 closed-without-own-lock)
@@ -216,12 +226,12 @@ next-line-without-owner) within share 's/^ *weft__rec_edge(t, site, here);//' ;;
 next-line-keeps-position) within share 's/^ *d->pos = standing(t, site);//' ;;
 giver-logs-the-edge) # at a position that others may come after already
     within serve 's,^ *o->granted = o->wish == WEFT_SHARE,struct shared *d = shared_place(shared_set(line)\, line / PAGE_LINES + 1); if (d) weft__rec_edge(t\, site\, \&d->pos); &,' ;;
-stopped-without-edge) within stop_reading 's/^ *weft__rec_edge(t, site, &t->grant);//' ;;
+stopped-without-edge) within serve 's/^ *if (o->granted) {/if (o->granted \&\& o->wish != WEFT_DROP) {/' ;;
 stopped-outside-without-edge) within stop_reading 's/^ *weft__rec_edge(t, site, &here);//' ;;
-stopped-while-inside) within stop_reading 's/x->state == WEFT_IN/0/' ;;
+stopped-while-inside) within stop_reading 's/to_ask(x, line)/0/' ;;
 stopped-but-listed) within stop_reading 's/^ *forget(x, line);//' ;;
 stopped-without-lock) within stop_reading 's/^ *forget(x, line);//;s/^ *weft__rec_edge(t, site, &here);/forget(x, line); &/' ;;
-waiting-reader-is-asked) within stop_reading 's/if (x->state == WEFT_IN) {/if (x->state != WEFT_OUT) {/' ;;
+waiting-reader-is-asked) within stop_reading 's/if (to_ask(x, line)) {/if (x->state != WEFT_OUT) {/' ;;
 stops-but-listed) within serve 's/^ *forget(t, line);//' ;;
 writer-still-listed) within close_shared 's/^ *forget(t, line);//' ;;
 shared-is-writable) within has 's/ && !write//' ;;
