@@ -708,12 +708,31 @@ static void rearm(struct weft_thread *t, uint64_t site) {
         __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
 }
 
+/* Entries are looked at, or claimed, four at a time, where they are alike: a page has 64, and a locked instruction for each took longer
+ * than all else that a server does with a file that it maps for a request. */
+#ifndef AT_ONCE
+#define AT_ONCE 4
+#endif
+typedef uint64_t __attribute__((may_alias)) four;
+static int four_are(uint32_t line, uint16_t entry) {
+    return AT_ONCE == 4 && !(line & 3) && __atomic_load_n((four *)&TABLE[line], __ATOMIC_RELAXED) == entry * 0x0001000100010001ull;
+}
+static int claim_four(uint32_t line, uint16_t me) {
+    uint64_t none = WEFT_NOBODY * 0x0001000100010001ull;
+    return four_are(line, WEFT_NOBODY) &&
+           __atomic_compare_exchange_n((four *)&TABLE[line], &none, me * 0x0001000100010001ull, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 /* Takes what nobody has of the page. */
 static int claim(struct weft_thread *t, uint32_t line, uint64_t site) {
     uint16_t me = (uint16_t)t->slot, z = WEFT_NOBODY;
     if (!__atomic_compare_exchange_n(&TABLE[line], &z, me, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return 0;
     uint32_t b = line & ~(PAGE_LINES - 1);
     for (uint32_t i = b; i < b + PAGE_LINES; i++) {
+        if (claim_four(i, me)) {
+            i += 3;
+            continue;
+        }
         z = WEFT_NOBODY;
         if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == WEFT_NOBODY)
             __atomic_compare_exchange_n(&TABLE[i], &z, me, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -1145,6 +1164,10 @@ int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site,
     uint64_t first = p >> WEFT_LINE_SHIFT, last = (p + n - 1) >> WEFT_LINE_SHIFT;
     for (uint64_t l = first; l <= last; l++) {
         uint32_t line = (uint32_t)(l & (WEFT_TABLE_ENTRIES - 1));
+        if (l + 3 <= last && four_are(line, (uint16_t)t->slot)) {
+            l += 3;
+            continue;
+        }
         uint16_t o;
         while (!has(t, line, o = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED), write)) {
             if (unlikely(o == WEFT_COMMON)) {

@@ -64,6 +64,7 @@
 #endif
 #define THREADS 3
 #define HOLD_TICKS 1
+#define AT_ONCE 1
 #define SHARED_SETS 2
 #define WAYS 1
 #ifndef READERS
