@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -156,7 +157,9 @@ void weft__store_tidy(void) {
         if (strncmp(e->d_name, DRAFT, sizeof DRAFT - 1) != 0) continue;
         struct weft_strbuf path = {0};
         weft__strbuf_printf(&path, "%s/%s", store, e->d_name);
-        if (weft__store_remove(path.s, false, &err) < 0) {} /* it is being recorded */
+        int r = weft__store_remove(path.s, false, &err), owner = atoi(e->d_name + sizeof DRAFT - 1);
+        /* It is being recorded, or who was about to was killed before there was a trace in it. */
+        if (r < 0 && r != -EBUSY && owner > 0 && kill(owner, 0) < 0 && errno == ESRCH && weft__store_remove(path.s, true, &err) < 0) rmdir(path.s);
         weft__strbuf_fini(&path);
     }
     if (d) closedir(d);
@@ -255,7 +258,8 @@ int weft__store_remove(const char *dir, bool own, struct weft_err *err) {
         goto out;
     }
     uint64_t magic = 0; /* one of our own may have been begun only */
-    if (header >= 0 && (read(header, &magic, sizeof magic) != sizeof magic || magic != WEFT_HEADER_MAGIC)) {
+    ssize_t has = header >= 0 ? read(header, &magic, sizeof magic) : 0;
+    if (!(own && has == 0) && (has != sizeof magic || magic != WEFT_HEADER_MAGIC)) {
         r = weft__err(err, EBADMSG, "%s: not a trace: its header file was not written by weft", dir);
         goto out;
     }
