@@ -51,6 +51,7 @@
 #define AUX_MAX 40
 #define PHDR_MAX 64
 #define LOADER_MAX (16ul << 20)
+#define FILE_ROOM (1ul << 20)
 
 struct area {
     uint64_t lo, hi;
@@ -333,8 +334,11 @@ static int place(struct child *c, struct stack *s, struct image *loader, const u
 /* ---- the loader's mappings ---- */
 
 static void steer(struct child *c, struct user_regs_struct *r) {
-    if (r->rdi || r->r10 & (MAP_FIXED | MAP_32BIT) || !r->rsi || r->rsi > WEFT_PLACE_TOP - WEFT_PLACE_LOW) return;
-    c->next = weft_place_below(c->next, r->rsi);
+    uint64_t size = r->rsi;
+    if (r->rdi || r->r10 & (MAP_FIXED | MAP_32BIT) || !size || size > WEFT_PLACE_TOP - WEFT_PLACE_LOW) return;
+    /* A file that is no library: its list of libraries (ld.so.cache), which grows when packages are installed. */
+    if (!(r->r10 & (MAP_ANONYMOUS | MAP_DENYWRITE))) size = (size + FILE_ROOM - 1) & ~(FILE_ROOM - 1);
+    c->next = weft_place_below(c->next, size);
     r->rdi = c->next;
     r->r10 |= MAP_FIXED_NOREPLACE;
 }

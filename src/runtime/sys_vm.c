@@ -144,7 +144,9 @@ long weft__sys_vm(struct weft_thread *t, long nr, const long a[6]) {
             int data = !(a[2] & PROT_EXEC), own = data && t->maps == WEFT_MAPS_OWN;
             int written = data && (!links || f.mtime * NS + ns >= weft__started || weft__shm_file_written(&id));
             is_region = is_shared && (writable || (own && (written || may_be_written(a[4]))));
-            keep = written || (own && (f.size - a[5] <= KEEP_MAX || a[1] <= KEEP_MAX));
+            /* The loader maps libraries so. What else it maps, and what libraries do, is data: its list of libraries, character sets. */
+            int library = !own && (a[3] & MAP_DENYWRITE);
+            keep = written || (data && !library && (f.size - a[5] <= KEEP_MAX || a[1] <= KEEP_MAX));
             if (is_region) {
                 if (a[2] & PROT_EXEC) weft__refuse("mmap: a shared mapping of a file that is executed and may be written cannot be recorded yet");
                 if (writable) weft__shm_file_write(&id);
