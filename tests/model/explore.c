@@ -168,6 +168,7 @@ static uint32_t lock_of[2];     /* P and Q: which weak locks they are */
 
 /* ---- options and scenario ---- */
 static int tso, detailed, bound = -1, verbose, cur; /* cur: the thread that runs; 0: the explorer */
+static int sleeps;                                  /* where locks are one step: who is answered may have been asleep */
 static int forkers, creates;                        /* so many in the scenario */
 static const struct scenario *sc;
 struct scenario {
@@ -181,7 +182,8 @@ struct scenario {
     const char *prog[THREADS];
     const char
         *in; /* where it runs: s SC, t TSO, d SC with locks in detail, a SC with few places for readers (S, T, D, A: in
-                long runs only); !: is wrong */
+                long runs only); z: who is answered may have been asleep (in long runs always: it takes
+              three times as many states); !: is wrong */
     int holds;  /* how often a thread may keep what it is asked for */
     int shares; /* how often a reader may want to share */
 };
@@ -500,7 +502,7 @@ static uint64_t ex_exchange(void *p, unsigned n, uint64_t v, const char *f) {
 
 static int ex_cas(void *p, unsigned n, void *expected, uint64_t v, const char *f) {
     int lock = !strcmp(f, "weft__lock"), answer = !strcmp(f, "serve");
-    if (!detailed && answer && choose(2, "asleep")) { /* it waits for WEFT_WOKEN now */
+    if (!detailed && answer && sleeps && choose(2, "asleep")) { /* it waits for WEFT_WOKEN now */
         *(int *)expected = WEFT_ASLEEP;
         return 0;
     }
@@ -1702,6 +1704,7 @@ int main(int argc, char **argv) {
             continue;
         double t1 = now();
         deadline_at = limit > 0 ? t1 + limit : 0;
+        sleeps = lng || seeds || only || strchr(sc->in, 'z');
         int r = explore(seeds != 0), expect = strchr(sc->in, '!') != NULL;
         printf("%-18s %9llu states %10llu steps %7llu ends  depth %3llu  %6.2f s%s\n", sc->name,
                (unsigned long long)states, (unsigned long long)steps, (unsigned long long)ends,
