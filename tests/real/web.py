@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import time
 
 from case import Server
 
@@ -14,6 +15,9 @@ class WebServer(Server):
         os.mkdir(os.path.join(work, "www"))
         with open(os.path.join(work, "www", "file.bin"), "wb") as f:
             f.write(bytes(i * i % 251 for i in range(self.size)))
+        # From yesterday, as what a web server serves. (What was written since the recording began may be written again, and if it is
+        # mapped, that is memory which processes share: whether this file was would be a matter of chance.)
+        os.utime(os.path.join(work, "www", "file.bin"), (time.time() - 86400,) * 2)
         with open(os.path.join(work, "conf"), "w", encoding="utf-8") as f:
             f.write(self.configuration(work))
 
