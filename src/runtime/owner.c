@@ -212,17 +212,19 @@ void weft__rec_release(struct weft_thread *t) {
  * to begin with much taking, or with a sleep, so that these are a small part of it. What tenures hide, races between two
  * ticks, is shown by episodes: at a random share of the hand-overs the line is split for a number of accesses. If those
  * show that threads use different words of it (false sharing), it stays split. The first episodes of a line that is asked
- * for again and again come soon and are long, so that they cover the whole of a short run. */
+ * for again and again come soon and are long, so that they cover the whole of a short run; so are the first ones of a process. Of others a
+ * line would have too many where much memory goes from thread to thread once in a while: each access of a split line costs as much as a hand-over. */
 
 #define HEAT (1u << 15)
 static struct heat {
     uint32_t when;     /* tsc >> 10: last asked for */
     uint32_t since;    /* and last shared */
-    uint16_t episodes; /* that it had */
+    uint16_t episodes; /* long ones that it had */
     uint16_t last;     /* while split: who accessed it last */
     uint16_t reads, caution;       /* hand-overs to readers in a row; how many it takes until it is shared (log2) */
     uint16_t seen, crossed, mixed; /* accesses; those of a word that another one accessed last; those of such a line */
 } heat[HEAT];
+static uint32_t first_episodes; /* up to LONG_FIRST */
 static uint8_t page_heat[HEAT];
 static uint32_t page_when[HEAT]; /* tsc >> 10 of the last hand-over */
 static uint8_t page_reads[HEAT]; /* hand-overs to readers in a row */
@@ -253,6 +255,7 @@ static struct {
 #define CAUTION 9       /* log2 of the hand-overs to readers that it takes to share a line, at most */
 #define WORTH 48        /* tsc >> 10, about 20 us: so long for each reader should a line stay shared */
 #define EARLY_SHARE 512 /* in so many of 1,024 */
+#define LONG_FIRST 64   /* so many episodes of a process are long, whoever wanted the line */
 #ifndef SHARES
 #define SHARES(h, page_reads) ((h)->reads >= 2u << (h)->caution || (!(h)->caution && (page_reads) > 2))
 #define SHARE_LINES(page_reads) ((page_reads) < 2 ? 1 : 1u << ((page_reads) - 2))
@@ -264,7 +267,7 @@ static uint32_t page_index(uint32_t line) { return ((line / PAGE_LINES) * 265443
 /* An access of a SPLIT line by t; crossed: the word was another's. Whether the episode is over. */
 static int episode(struct weft_thread *t, uint32_t line, int crossed) {
     struct heat *h = line_heat(line);
-    int length = (EPISODE << 5) >> h->episodes; /* h->episodes is 1 to 6 */
+    int length = h->episodes ? (EPISODE << 5) >> h->episodes : EPISODE; /* h->episodes is 6 at most */
     if (length < EPISODE) length = EPISODE;
     h->crossed = (uint16_t)(h->crossed + crossed);
     h->mixed = (uint16_t)(h->mixed + (h->last != t->slot));
@@ -747,8 +750,8 @@ static void line_stripes(uint32_t line, uint32_t idx[8]) {
     for (uint32_t i = 0; i < 8; i++) idx[i] = ((line << 3) + i) & (STRIPES - 1);
 }
 
-/* t owns the line: from now on its words are ordered one by one. */
-static void split(struct weft_thread *t, uint32_t line, uint64_t site) {
+/* t owns the line: from now on its words are ordered one by one. `early`: it is asked for again and again. */
+static void split(struct weft_thread *t, uint32_t line, uint64_t site, int early) {
     uint32_t ix[8];
     line_stripes(line, ix); /* a line's stripes never wrap: their number is a multiple of 8 */
     for (int i = 0; i < 8; i++) stripe_lock(&stripes[ix[i]]);
@@ -763,7 +766,11 @@ static void split(struct weft_thread *t, uint32_t line, uint64_t site) {
     weft__unlock(&t->lock);
     for (int i = 0; i < 8; i++) stripe_unlock(&stripes[ix[i]]);
     struct heat *h = line_heat(line);
-    h->episodes = (uint16_t)(h->episodes + (h->episodes < EARLY));
+    if (first_episodes < LONG_FIRST) {
+        first_episodes++;
+        early = 1;
+    }
+    h->episodes = (uint16_t)(h->episodes + (early && h->episodes < EARLY));
     t->splits++;
     t->gave = 1;
 }
@@ -908,7 +915,7 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             if (asked_again(line)) odds = EARLY_SHARE;
         }
         t->stirred = moment();
-        if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds) && !weft__given && line < WEAK_LINE(0)) split(t, line, site);
+        if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds) && !weft__given && line < WEAK_LINE(0)) split(t, line, site, odds == EARLY_SHARE);
         return waited;
     }
 }
@@ -1346,6 +1353,7 @@ void weft__rec_forked(struct weft_thread *t) {
     weft__zero(page_heat, sizeof page_heat);
     weft__zero(page_when, sizeof page_when);
     weft__zero(page_reads, sizeof page_reads);
+    first_episodes = 0;
     weft__zero(page_last, sizeof page_last);
     weft__zero(&crowd, sizeof crowd);
     stopped = 0;

@@ -147,6 +147,20 @@ static void calm_lines_are_joined(void **state) {
     assert_edge(2, 2, b->tls->clock - 1, 0x33, 1, 2, 0x44, WEFT_DONE);
 }
 
+/* When a process has had some, episodes of what is not asked for again and again are short. */
+static void later_episodes(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2);
+    first_episodes = LONG_FIRST;
+    split_by(a, b);
+    int n = 0;
+    for (; entry(A) == WEFT_SPLIT && n < 2 * EPISODE; n++) {
+        tick(b);
+        check(b, A, 8, 0x33);
+    }
+    assert_in_range(n, EPISODE - 5, EPISODE);
+}
+
 /* Threads that use different words of a line keep it split; if they use the same, it is joined. */
 static void false_sharing(void **state) {
     (void)state;
@@ -306,6 +320,7 @@ int main(void) {
         cmocka_unit_test_setup(split_words, world),
         cmocka_unit_test_setup(straddling_words, world),
         cmocka_unit_test_setup(calm_lines_are_joined, world),
+        cmocka_unit_test_setup(later_episodes, world),
         cmocka_unit_test_setup(false_sharing, world),
         cmocka_unit_test_setup(tenures, world),
         cmocka_unit_test_setup(asked_for_its_own, world),
