@@ -33,8 +33,9 @@
  *       another one takes it. Stripes held for an access are released at the thread's next tick or miss, before
  *       anything else is done there. The lock of a set of shared pages is the last of all: who has it waits for none.
  *   I7  An entry becomes SHARED, and leaves it, only under the lock of the page's set. It becomes SHARED as I1 and I2 allow,
- *       from its owner. It leaves SHARED to the thread t that stores it, under t's lock, and t->closing is the line from
- *       the same moment until every thread that the page's place knew as a reader has stopped. So long it stays t's: it is
+ *       from its owner. It leaves SHARED to the thread t that stores it, under t's lock, and t->closing and closing_lines have it from
+ *       the same moment until every thread that the page's place knew as a reader has stopped. A reader stops reading all of these lines in one
+ *       step, at one position. So long a line stays t's: it is
  *       not taken while t is WAITING, goes with no page, and t answers nobody who wants it.
  *   I8  A thread that has a line in its list is known to the line's place, or the line is being closed and its writer has
  *       still to come to this reader. The list is changed by its thread, or by another one under its lock while it is not
@@ -229,6 +230,10 @@ static uint8_t page_heat[HEAT];
 static uint32_t page_when[HEAT]; /* tsc >> 10 of the last hand-over */
 static uint8_t page_reads[HEAT]; /* hand-overs to readers in a row */
 static struct {
+    uint32_t when; /* tsc >> 10: a line that several read was written last, */
+    uint32_t row;  /* and how often in a row */
+} page_closed[HEAT];
+static struct {
     uint8_t line, before; /* of the page: that of the last hand-over of several, and of the one before it */
     uint16_t giver;       /* who had the last one */
 } page_last[HEAT];
@@ -259,8 +264,10 @@ static struct {
 #ifndef SHARES
 #define SHARES(h, page_reads) ((h)->reads >= 2u << (h)->caution || (!(h)->caution && (page_reads) > 2))
 #define SHARE_LINES(page_reads) ((page_reads) < 2 ? 1 : 1u << ((page_reads) - 2))
+#define CLOSE_LINES(row) (1u << (row))
 #endif
 
+static uint64_t line_bit(uint32_t line) { return 1ull << (line % PAGE_LINES); }
 static struct heat *line_heat(uint32_t line) { return &heat[(line * 2654435761u) >> 17]; }
 static uint32_t page_index(uint32_t line) { return ((line / PAGE_LINES) * 2654435761u) >> 17; }
 
@@ -288,6 +295,7 @@ static int wish_for(uint32_t line, int write) {
         return WEFT_OWN;
     }
     if (line >= WEAK_LINE(0)) return WEFT_SHARE;
+    if (page_closed[page_index(line)].row && (uint32_t)(moment() >> 10) - page_closed[page_index(line)].when < SOON) page_closed[page_index(line)].row = 0;
     h->reads = (uint16_t)(h->reads + (h->reads < 1u << CAUTION));
     *page = (uint8_t)(*page + (*page < 8));
     return SHARES(h, *page) && !weft__steering ? WEFT_SHARE : WEFT_OWN; /* then every access comes here anyway */
@@ -306,6 +314,15 @@ static void shared_for(uint32_t line, uint32_t readers) {
         h->caution = (uint16_t)(h->caution + (h->caution + 1 < CAUTION));
         page_reads[page_index(line)] = 0;
     }
+}
+
+/* Which lines of the page are then closed at once, if they are shared: more and more of a page that is written and not read again soon. (fft, where
+ * what all have read is written anew in the next phase: 6.3 million lines were closed one by one.) */
+static uint64_t close_lines(uint32_t line) {
+    uint32_t *row = &page_closed[page_index(line)].row, n = CLOSE_LINES(*row), first = line % PAGE_LINES & ~(n - 1);
+    page_closed[page_index(line)].when = (uint32_t)(moment() >> 10);
+    *row += *row < 6;
+    return line >= WEAK_LINE(0) ? line_bit(line) : n == PAGE_LINES ? ~0ull : ((1ull << n) - 1) << first;
 }
 
 /* t got the line by asking for it. Whether an early episode may begin. */
@@ -354,8 +371,6 @@ static uint64_t next_random(struct weft_thread *t) {
 
 /* u is locked, and has the line, or reads it. Whether it has to be asked: it is IN, or was given the line in its sleep. */
 static int to_ask(const struct weft_thread *u, uint32_t line) { return u->state == WEFT_IN || u->keeps == line + 1; }
-/* Whether it stays u's whatever else is taken from it. */
-static int stays(const struct weft_thread *u, uint32_t line) { return line + 1 == u->closing || line + 1 == u->keeps; }
 
 /* t has lost the line of a weak lock, or it is another's: t is locked, or itself. The words of a thread that has none of its sides are left alone: it
  * may have ended, and its slot may be about to have another one. */
@@ -366,6 +381,13 @@ static void lose_sides(struct weft_thread *t, uint32_t line) {
     t->sides &= ~sides;
     t->tls->weak |= sides;
 }
+
+/* Whether u, which is locked, or runs this, has the line, and others may still read it. */
+static int closes(const struct weft_thread *u, uint32_t line) {
+    return unlikely(u->closing == line / PAGE_LINES + 1) && u->closing_lines & line_bit(line);
+}
+/* Whether it stays u's whatever else is taken from it. */
+static int stays(const struct weft_thread *u, uint32_t line) { return closes(u, line) || line + 1 == u->keeps; }
 
 /* From u to t, both locked; the line, and with it what u has of the page while nobody quarrels over it. Who gave the page last
  * and wants it back at another line, once more, has a part of its own: then it gets what is behind that line, up to the other's. (lu, whose
@@ -421,7 +443,6 @@ static struct shared_set {
     struct shared way[WAYS];
 } shared[SHARED_SETS] __attribute__((aligned(4096)));
 
-static uint64_t line_bit(uint32_t line) { return 1ull << (line % PAGE_LINES); }
 static struct shared_set *shared_set(uint32_t line) { return &shared[(line / PAGE_LINES * 2654435761u >> 8) % SHARED_SETS]; }
 static struct shared *shared_place(struct shared_set *s, uint32_t page_or_0) {
     for (int i = 0; i < WAYS; i++)
@@ -451,10 +472,11 @@ static void remember(struct weft_thread *t, uint32_t line, uint64_t lines) {
     if (r->page != line / PAGE_LINES + 1) *r = (struct weft_reads){line / PAGE_LINES + 1, 0, 0};
     r->lines |= lines;
 }
-static void forget(struct weft_thread *t, uint32_t line) {
+/* These, of the line's page. */
+static void forget(struct weft_thread *t, uint32_t line, uint64_t lines) {
     t->gave = 1;
     lose_sides(t, line);
-    if (reads(t, line)) reads_of(t, line)->lines &= ~line_bit(line);
+    if (t->reads && reads_of(t, line)->page == line / PAGE_LINES + 1) reads_of(t, line)->lines &= ~lines;
 }
 
 /* The line, and some of those around it, belong to u, who stands `here`; from now on u and t both read them. Both are
@@ -544,7 +566,7 @@ static int is_thread(uint16_t entry) { return entry != WEFT_NOBODY && entry < WE
 static int hand_on(struct weft_thread *t, struct weft_thread *n, uint32_t line, struct weft_thread **list) {
     struct weft_thread *own = NULL, **from[2] = {&own, list};
     lock2(t, n);
-    int may = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == n->slot && to_ask(n, line) && n->closing != line + 1;
+    int may = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == n->slot && to_ask(n, line) && !closes(n, line);
     if (may) {
         /* Who has waited longest goes first, and is the last one of a thread's list. */
         for (struct weft_thread **p = &t->waiters, *o; (o = *p);)
@@ -587,7 +609,7 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
     weft__lock(&t->lock);
     for (p = &t->waiters; *p;) {
         struct weft_thread *o = *p;
-        if (o->want + 1 == t->closing)
+        if (closes(t, (uint32_t)o->want))
             p = &o->next;
         else if (all || __atomic_load_n(&o->served, __ATOMIC_RELAXED) != WEFT_ASLEEP) {
             *p = o->next;
@@ -616,11 +638,11 @@ static void serve(struct weft_thread *t, uint64_t site, int all) {
         }
         list = o->next;
         lock2(u, o);
-        int has = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == u->slot && (u == t || (!to_ask(u, line) && u->closing != line + 1)), sleeps = 0;
+        int has = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == u->slot && (u == t || (!to_ask(u, line) && !closes(u, line))), sleeps = 0;
         o->grant = u == t ? here : u->here;
         o->granted = 0;
         if (o->wish == WEFT_DROP) {
-            forget(t, line);
+            forget(t, line, o->closing_lines);
             o->granted = 1;
         } else if (has) {
             o->granted = o->wish == WEFT_SHARE && share(u, o, line, o->here.site, &o->grant) ? 2 : 1;
@@ -805,23 +827,24 @@ static void ask(struct weft_thread *t, struct weft_thread *u, uint32_t line, int
     wait_served(t);
 }
 
-/* t is to write a line that x may read: from here on it does not. Returns 1 if t waited. */
+/* t is to write lines that x may read (t->closing): from here on it does not. Returns 1 if t waited. */
 static int stop_reading(struct weft_thread *t, struct weft_thread *x, uint32_t line, uint64_t site) {
     int answered = 0;
     for (;;) {
         lock2(t, x);
-        if (to_ask(x, line) && t->waiters && !answered) {
+        int in = x->state == WEFT_IN || (x->keeps && closes(t, x->keeps - 1));
+        if (in && t->waiters && !answered) {
             unlock2(t, x);
             serve(t, site, t->quarrels < HOT);
             answered = 1;
             continue;
         }
-        if (to_ask(x, line)) {
+        if (in) {
             ask(t, x, line, WEFT_DROP, site);
             return 1;
         }
         struct weft_pos here = x->here;
-        forget(x, line);
+        forget(x, line, t->closing_lines);
         int sleeps = dozed(x);
         unlock2(t, x);
         if (unlikely(sleeps)) rouse(x);
@@ -830,7 +853,8 @@ static int stop_reading(struct weft_thread *t, struct weft_thread *x, uint32_t l
     }
 }
 
-/* t is to write a SHARED line: it becomes its own, closed to others until every reader has stopped. 0: it was not SHARED any more. */
+/* t is to write a SHARED line: it becomes its own, and perhaps others around it, closed to others until every reader has stopped. 0: it was not
+ * SHARED any more. */
 static int close_shared(struct weft_thread *t, uint32_t line, uint64_t site, int *waited) {
     struct shared_set *s = shared_set(line);
     struct shared was;
@@ -839,15 +863,18 @@ static int close_shared(struct weft_thread *t, uint32_t line, uint64_t site, int
     struct shared *d = shared_line(s, line);
     if (d) {
         was = *d;
-        d->lines &= ~line_bit(line);
+        uint64_t lines = d->lines & close_lines(line);
+        d->lines &= ~lines;
         if (!d->lines) d->page = 0;
-        t->closing = line + 1;
-        __atomic_store_n(&TABLE[line], (uint16_t)t->slot, __ATOMIC_RELEASE);
+        t->closing = line / PAGE_LINES + 1;
+        t->closing_lines = lines;
+        for (uint64_t rest = lines; rest; rest &= rest - 1)
+            __atomic_store_n(&TABLE[(line & ~(PAGE_LINES - 1)) + (uint32_t)__builtin_ctzll(rest)], (uint16_t)t->slot, __ATOMIC_RELEASE);
     }
     weft__unlock(&s->lock);
     weft__unlock(&t->lock);
     if (!d) return 0;
-    forget(t, line);
+    forget(t, line, t->closing_lines);
     uint32_t n = was.readers;
     shared_for(line, n);
     if (n == ANYBODY) {
@@ -889,7 +916,7 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             unlock2(t, u);
             continue;
         }
-        int in = to_ask(u, line), closing = !in && u->closing == line + 1; /* then t's own list has to be empty (I5) */
+        int in = to_ask(u, line), closing = !in && closes(u, line); /* then t's own list has to be empty (I5) */
         if ((closing || (in && !answered)) && t->waiters) { /* t is to wait: whoever can go on, should */
             unlock2(t, u);
             serve(t, site, closing || t->quarrels < HOT);
@@ -1353,6 +1380,7 @@ void weft__rec_forked(struct weft_thread *t) {
     weft__zero(page_heat, sizeof page_heat);
     weft__zero(page_when, sizeof page_when);
     weft__zero(page_reads, sizeof page_reads);
+    weft__zero(page_closed, sizeof page_closed);
     first_episodes = 0;
     weft__zero(page_last, sizeof page_last);
     weft__zero(&crowd, sizeof crowd);

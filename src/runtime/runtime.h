@@ -100,7 +100,8 @@ struct weft_thread {
     int state;                    /* enum weft_state; under lock */
     struct weft_thread *waiters;  /* threads that asked this one; pushed under lock; popped by this thread under lock */
     struct weft_pos here;         /* while not IN: where the thread stands; under lock */
-    uint32_t closing;             /* a line that is the thread's own, but others may still read it, + 1; under lock */
+    uint32_t closing;             /* a page of which lines are the thread's own, but others may still read them, + 1; under lock */
+    uint64_t closing_lines;       /* these; under lock */
     uint32_t keeps;               /* while WAITING: a line that it was given in its sleep, and has still to use, + 1; under lock */
     struct weft_tls *tls;         /* of the living thread */
     int dozes;                    /* futex word: 1: OUT until something is taken from it; under lock */

@@ -72,6 +72,7 @@
 #endif
 #define SHARES(h, page_reads) ex_shares()
 #define SHARE_LINES(page_reads) (sc->page_heat < PAGE_QUARREL ? PAGE_LINES : 1)
+#define CLOSE_LINES(row) SHARE_LINES(0)
 #define STACK 8192
 #define LINES 4  /* A, B, and those of the weak locks P and Q */
 #define SIDES 2  /* of each that are used */
@@ -285,6 +286,7 @@ static int slot_is_thread(uint64_t v) {
 static int stripe_at(const void *p, int *line, int *word); /* below: needs owner.c */
 static int place_of(int l);
 static int lists(int t, int l);
+static int closing_of(int t, int l);
 static int closer(int l);
 static void settle_stripe(int line, int word, uint8_t holder);
 static void calm(uint64_t entry);
@@ -313,13 +315,13 @@ static void memory_write(int t, void *p, unsigned n, uint64_t v) {
                 fail("I2: thread %d takes line %c from %u, which is inside", t, NAME(l), old);
             if (slot_is_thread(old) && old != t && W.threads[old].keeps == line_of[l] + 1)
                 fail("thread %d takes line %c from %u, which was given it in its sleep", t, NAME(l), old);
-            if (slot_is_thread(old) && W.threads[old].closing == line_of[l] + 1)
+            if (slot_is_thread(old) && closing_of(old, l))
                 fail("I7: thread %d changes table[%c] while thread %u is closing it", t, NAME(l), old);
             if ((old == WEFT_SHARED || v == WEFT_SHARED) && W.place_holder[place_of(l)] != t)
                 fail("I7: thread %d changes table[%c] from %x to %x without the lock of its place", t, NAME(l), old,
                      (unsigned)v);
             if (old == WEFT_SHARED &&
-                (v != (uint64_t)t || W.lock_holder[t] != t || W.threads[t].closing != line_of[l] + 1))
+                (v != (uint64_t)t || W.lock_holder[t] != t || !closing_of(t, l)))
                 fail("I7: thread %d makes table[%c] %x instead of closing it", t, NAME(l), (unsigned)v);
             if (v == WEFT_SHARED && !slot_is_thread(old))
                 fail("I7: thread %d shares line %c of %x", t, NAME(l), old);
@@ -643,10 +645,13 @@ static int in_list(int t, int l) {
 static int lists(int t, int l) {
     return in_list(t, l) || (list_of(t, 0) == list_of(t, 1) && line_of[0] / PAGE_LINES != line_of[1] / PAGE_LINES);
 }
+static int closing_of(int t, int l) {
+    return closes(&W.threads[t], line_of[l]);
+}
 /* Who closes line l. */
 static int closer(int l) {
     for (int t = 1; t <= THREADS; t++)
-        if (W.threads[t].closing == line_of[l] + 1) return t;
+        if (closing_of(t, l)) return t;
     return 0;
 }
 /* Whether l is SHARED, and its place knows u as a reader. */
@@ -1029,6 +1034,7 @@ static void run_op(struct weft_thread *t, const char **prog, uint64_t site) {
 static void tidy(struct weft_thread *t) {
     t->here = t->grant = (struct weft_pos){0};
     if (t->closing) fail("thread %u is still closing a line", t->slot);
+    t->closing_lines = 0;
     t->want = 0;
     t->wish = 0;
     t->granted = 0;

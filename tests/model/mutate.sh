@@ -110,6 +110,11 @@ shared-is-writable - share-straddle-write
 shared-without-list - share-straddle-again
 close-not-asked-again - share-group-close
 close-answers-unseen - share-group-close
+closed-page-says-one - close-page-two
+closed-page-left-one - close-page-again
+closed-page-still-listed - close-page-two
+stopped-with-one - close-page-out
+stops-with-one - close-page
 dozes-on - doze
 dozes-on-shared - doze-shared
 dozes-unwoken -d doze-two
@@ -165,8 +170,8 @@ hands-on-to-who-waits) within hand_on 's/ && to_ask(n, line)//' ;;
 hands-on-unseen) within hand_on 's/^ *__atomic_store_n(&n->tls->limit.*//' ;;
 hands-on-without-lock) within hand_on 's/ lock2(t, n)/ weft__lock(\&t->lock)/;s/unlock2(t, n)/weft__unlock(\&t->lock)/' ;;
 takes-for-another-from-here) within serve 's/o->grant = u == t ? here : u->here;/o->grant = here;/' ;;
-takes-for-another-what-is-closed) within serve 's/(!to_ask(u, line) \&\& u->closing != line + 1)/!to_ask(u, line)/' ;;
-takes-for-another-inside) within serve 's/(!to_ask(u, line) \&\& u->closing != line + 1)/u->closing != line + 1/' ;;
+takes-for-another-what-is-closed) within serve 's/(!to_ask(u, line) \&\& !closes(u, line))/!to_ask(u, line)/' ;;
+takes-for-another-inside) within serve 's/(!to_ask(u, line) \&\& !closes(u, line))/!closes(u, line)/' ;;
 claimed-without-edge) within claim 's/stripe_edge(t, site, &maps);//' ;;
 claimed-after-edge) # looks where memory was unmapped before it has claimed all
     within claim 's/^    uint32_t b = line.*/stripe_lock(\&maps); stripe_edge(t, site, \&maps); stripe_unlock(\&maps);\n&/;s/^    stripe_lock(&maps).*//;s/^    stripe_edge.*//;s/^    stripe_unlock.*//' ;;
@@ -206,15 +211,15 @@ go-wakes-one) within weft__rec_go 's/1 << 30/1/' ;;
 go-wakes-nobody) within weft__rec_go '/SYS_futex/d' ;;
 page-gives-what-is-closed) within give 's/ && !stays(u, i)//' ;;
 page-shares-what-is-closed) within share 's/ && !stays(u, i)//' ;;
-answers-for-what-is-closed) within serve 's/o->want + 1 == t->closing/0/' ;;
+answers-for-what-is-closed) within serve 's/closes(t, (uint32_t)o->want)/0/' ;;
 taken-while-closed) within acquire 's/closing = !in .*;/closing = 0;/' ;;
 waits-for-closer-while-asked) within acquire 's/(closing || (in && !answered))/(in \&\& !answered)/' ;;
-closed-by-nobody) within close_shared 's/t->closing = line + 1;//' ;;
+closed-by-nobody) within close_shared 's,t->closing = line / PAGE_LINES + 1;,,' ;;
 closed-for-good) within close_shared 's/t->closing = 0;//' ;;
 closed-without-own-lock)
     within close_shared '/^ *weft__lock(&t->lock);$/{N;s/.*\n\( *weft__lock(&s->lock);\)/\1/;};/^ *weft__unlock(&s->lock);$/{N;s/\n.*//;}' ;;
 closed-without-place-lock) within close_shared '/lock(&s->lock);/d' ;;
-closed-again) within close_shared 's,shared_line(s\, line),shared_place(s\, line / PAGE_LINES + 1),' ;;
+closed-again) within close_shared 's,shared_line(s\, line),shared_place(s\, line / PAGE_LINES + 1),;s/d->lines & close_lines/close_lines/' ;;
 closed-but-listed) within close_shared 's/^ *d->lines &= .*//' ;;
 one-reader-stopped) within close_shared 's/i < n; i++/i < 1; i++/' ;;
 anybody-is-nobody) within add_reader 's/^ *d->readers++;/d->readers = (uint16_t)(d->readers + (i < READERS));/' ;;
@@ -228,15 +233,20 @@ giver-logs-the-edge) # at a position that others may come after already
     within serve 's,^ *o->granted = o->wish == WEFT_SHARE,struct shared *d = shared_place(shared_set(line)\, line / PAGE_LINES + 1); if (d) weft__rec_edge(t\, site\, \&d->pos); &,' ;;
 stopped-without-edge) within serve 's/^ *if (o->granted) {/if (o->granted \&\& o->wish != WEFT_DROP) {/' ;;
 stopped-outside-without-edge) within stop_reading 's/^ *weft__rec_edge(t, site, &here);//' ;;
-stopped-while-inside) within stop_reading 's/to_ask(x, line)/0/' ;;
-stopped-but-listed) within stop_reading 's/^ *forget(x, line);//' ;;
-stopped-without-lock) within stop_reading 's/^ *forget(x, line);//;s/^ *weft__rec_edge(t, site, &here);/forget(x, line); &/' ;;
-waiting-reader-is-asked) within stop_reading 's/if (to_ask(x, line)) {/if (x->state != WEFT_OUT) {/' ;;
-stops-but-listed) within serve 's/^ *forget(t, line);//' ;;
-writer-still-listed) within close_shared 's/^ *forget(t, line);//' ;;
+stopped-while-inside) within stop_reading 's/int in = .*/int in = 0;/' ;;
+stopped-but-listed) within stop_reading 's/^ *forget(x, line, [^;]*;//' ;;
+stopped-without-lock) within stop_reading 's/^ *forget(x, line, [^;]*;//;s/^ *weft__rec_edge(t, site, &here);/forget(x, line, t->closing_lines); &/' ;;
+waiting-reader-is-asked) within stop_reading 's/if (in) {/if (x->state != WEFT_OUT) {/' ;;
+stops-but-listed) within serve 's/^ *forget(t, line, [^;]*;//' ;;
+writer-still-listed) within close_shared 's/^ *forget(t, line, [^;]*;//' ;;
 shared-is-writable) within has 's/ && !write//' ;;
 shared-without-list) within has 's/ && reads(t, line)//' ;;
 close-not-asked-again) within close_shared 's/\*waited |= stop_reading/(void)stop_reading/' ;;
+closed-page-says-one) within close_shared 's/t->closing_lines = lines;/t->closing_lines = line_bit(line);/' ;;
+closed-page-left-one) within close_shared 's/d->lines &= ~lines;/d->lines \&= ~line_bit(line);/' ;;
+closed-page-still-listed) within close_shared 's/forget(t, line, t->closing_lines);/forget(t, line, line_bit(line));/' ;;
+stopped-with-one) within stop_reading 's/forget(x, line, t->closing_lines);/forget(x, line, line_bit(line));/' ;;
+stops-with-one) within serve 's/forget(t, line, o->closing_lines);/forget(t, line, line_bit(line));/' ;;
 dozes-on) within acquire 's/got == 1 && dozed(u)/0/' ;;
 dozes-on-shared) within stop_reading 's/dozed(x)/0/' ;;
 dozes-unwoken) within rouse 's/weft__raw([^;]*;/;/' ;;

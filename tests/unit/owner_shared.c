@@ -234,7 +234,8 @@ static void closed(void **state) {
     tick(a);
     a->here = standing(a, 0x22);
     a->state = WEFT_WAITING;
-    a->closing = LINE_OF(A) + 1;
+    a->closing = LINE_OF(A) / PAGE_LINES + 1;
+    a->closing_lines = line_bit(LINE_OF(A));
     check(b, B, 8, 0x33);
     assert_int_equal(entry(B), 2); /* with the page, */
     assert_int_equal(entry(C), 2);
@@ -267,6 +268,39 @@ static void closed(void **state) {
     assert_int_equal(entry(A), 3);
 }
 
+/* What has been read together, and is written line after line, is closed in larger and larger pieces, with one edge for each; not if it is read again soon. */
+static void closed_in_pieces(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2);
+    int misses[2] = {0};
+    for (int again = 0; again < 2; again++) {
+        for (int i = 0; i < 64; i++) owned_by(a, A + 64u * (unsigned)i);
+        if (!a->tls->outside) out(a);
+        if (b->tls->outside) in(b);
+        memset(heat, 0, sizeof heat);
+        page_reads[page_index(LINE_OF(A))] = 8;
+        look(b, A, 8, 0x33);
+        assert_non_null(place(A));
+        assert_int_equal(place(A)->lines, ~0ull);
+        out(b);
+        in(a);
+        for (unsigned i = 0; i < 64; i++) {
+            misses[again] += entry(A + 64 * i) != 1;
+            check(a, A + 64 * i, 8, 0x34);
+            assert_int_equal(entry(A + 64 * i), 1);
+            assert_int_equal(reads(b, LINE_OF(A + 64 * i)), 0);
+            assert_int_equal(reads(a, LINE_OF(A + 64 * i)), 0);
+        }
+        assert_null(place(A));
+        assert_int_equal(a->closing, 0);
+        page_closed[page_index(LINE_OF(A))].when -= again ? 0 : SOON; /* long ago */
+    }
+    assert_in_range(misses[0], 6, 8);
+    assert_int_equal(misses[1], 1);
+    wish_for(LINE_OF(A), 0);
+    assert_int_equal(page_closed[page_index(LINE_OF(A))].row, 0);
+}
+
 /* A reader that is inside is asked, and strikes the line off its list where it answers. */
 static void asked_to_stop(void **state) {
     (void)state;
@@ -274,6 +308,8 @@ static void asked_to_stop(void **state) {
     shared_by(a, b);
     w->want = LINE_OF(A);
     w->wish = WEFT_DROP;
+    w->closing = LINE_OF(A) / PAGE_LINES + 1;
+    w->closing_lines = line_bit(LINE_OF(A));
     w->state = WEFT_WAITING;
     b->waiters = w;
     b->tls->limit = 0;
@@ -338,6 +374,7 @@ int main(void) {
         cmocka_unit_test_setup(more_readers_than_places, world),
         cmocka_unit_test_setup(no_place, world),
         cmocka_unit_test_setup(closed, world),
+        cmocka_unit_test_setup(closed_in_pieces, world),
         cmocka_unit_test_setup(asked_to_stop, world),
         cmocka_unit_test_setup(groups_and_straddling, world),
         cmocka_unit_test_setup(lives, world),

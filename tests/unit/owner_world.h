@@ -79,6 +79,7 @@ static int world(void **state) {
     memset(heat, 0, sizeof heat);
     memset(page_heat, 0, sizeof page_heat);
     memset(page_reads, 0, sizeof page_reads);
+    memset(page_closed, 0, sizeof page_closed);
     first_episodes = 0;
     memset(weft__threads, 0, 64 * sizeof weft__threads[0]);
     nedges = 0;
