@@ -16,6 +16,11 @@
 #define WEFT_LINE 64u
 #define WEFT_TABLE_ENTRIES (1ul << (32 - WEFT_LINE_SHIFT))
 #define WEFT_TABLE_SIZE (WEFT_TABLE_ENTRIES * 2 + 4096) /* bytes: behind the lines there are those of weak locks */
+/* Which SHARED lines a thread may read: a word for each page of the low 32 bits of an address, a bit for each line. Each thread that has come to any has a
+ * table of its own, at WEFT_READS_ADDR + tls.saved[3]; until then saved[3] is 0, and there is one of zeros. */
+#define WEFT_READS_ADDR (WEFT_TABLE_ADDR + WEFT_TABLE_SIZE)
+#define WEFT_READS_SIZE ((1ul << 23) + 4096) /* bytes: with weak locks, as above */
+_Static_assert(WEFT_READS_ADDR == 0x48001000, "arch/x86_64/entry.h");
 #define WEFT_NOBODY 0
 #define WEFT_SPLIT 0xffff
 #define WEFT_SHARED 0xfffe
@@ -28,7 +33,7 @@
  * the program there. No place lies where the kernel puts anything by itself, whatever vm.mmap_rnd_bits is: programs at
  * 0x5555_5555_4000 to 0x6600_0000_0000, mappings from 0x6ffb_0000_0000 on.
  *
- *   0x0000_4000_0000  the owner table
+ *   0x0000_4000_0000  the owner table, and a table of zeros (WEFT_READS_ADDR)
  *   0x0060_0000_0000  the heap's own tables (alloc.h)
  *   0x0600_0000_0000  the runtime's memory, in the order in which it is needed
  *   0x0a00_0000_0000  replay: the schedule
@@ -141,7 +146,8 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  *                       thread does not have them, sets `fast` to 0.
  *   __weft_weak         the thread does not have all that `region` says. The site is rax.
  *   __weft_miss         saved[9]: address; saved[10]: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
- *                       A read of a line that saved[3] lists as shared by this thread goes on at once.
+ *                       A read of a line that saved[3] lists as shared by this thread goes on at once; executables look there before they
+ *                       jump.
  *                       When it returns, the access may be done; what it had to lock is released at the thread's next
  *                       tick or miss. Of an atomic, `operand` has the operands.
  *   __weft_verify       rdi: address; rsi: WEFT_ACC_* | size; after the access, in verify builds only
@@ -568,6 +574,6 @@ enum weft_debug_event {
 /* Every module built with weft carries this ELF note (section .note.weft, owner "weft", type 1). */
 #define WEFT_NOTE_OWNER "weft"
 #define WEFT_NOTE_TYPE 1
-#define WEFT_ABI_VERSION 5
+#define WEFT_ABI_VERSION 6
 
 #endif

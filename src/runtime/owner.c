@@ -2,7 +2,8 @@
 /* Recording: who owns which line, and the edges that follow from it. (design: ownership; LEAP gives the theorem.)
  *
  * The table has one entry per 64-byte line: nobody, a thread's slot, SPLIT, or SHARED. A thread reads and writes lines whose
- * entry is its own slot without any synchronisation, and reads those that are in its list of SHARED ones. The rules that make
+ * entry is its own slot without any synchronisation, and reads those that are in its list of SHARED ones (a bit for each line, which code of executables
+ * looks at itself, when it finds SHARED in the table). The rules that make
  * this sound:
  *
  *   I1  An entry that holds slot u changes only under u's lock.
@@ -39,8 +40,8 @@
  *       not taken while t is WAITING, goes with no page, and t answers nobody who wants it.
  *   I8  A thread that has a line in its list is known to the line's place, or the line is being closed and its writer has
  *       still to come to this reader. The list is changed by its thread, or by another one under its lock while it is not
- *       IN; so as in I2, what a read found there stays true until it is done. (A place may know threads that have lost
- *       the page from their list, and a slot's next thread goes on with the list, as it does with what the slot owns.)
+ *       IN; so as in I2, what a read found there stays true until it is done. (A slot's
+ *       next thread goes on with the list, as it does with what the slot owns.)
  *
  * Memory ordering. Hand-over u -> t: u's accesses precede, in program order, either its own store of the entry (serve) or
  * its release of its lock when it went OUT; t loads the entry or takes the lock with acquire before it goes on. Both are
@@ -430,6 +431,9 @@ static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
 #ifndef WAYS
 #define WAYS 4
 #endif
+#ifndef READS_AT
+#define READS_AT(line) ((line) / PAGE_LINES)
+#endif
 #define ANYBODY (READERS + 1)
 struct shared {
     uint32_t page; /* + 1; 0: this place is free */
@@ -460,23 +464,20 @@ static void add_reader(struct shared *d, const struct weft_thread *t) {
     d->readers++;
 }
 
-static struct weft_reads *reads_of(const struct weft_thread *t, uint32_t line) {
-    return &t->reads[line / PAGE_LINES % WEFT_READS];
-}
 static int reads(const struct weft_thread *t, uint32_t line) {
-    return t->reads && reads_of(t, line)->page == line / PAGE_LINES + 1 && reads_of(t, line)->lines & line_bit(line);
+    return t->reads && t->reads[READS_AT(line)] & line_bit(line);
 }
 static void remember(struct weft_thread *t, uint32_t line, uint64_t lines) {
-    if (!t->reads) return;
-    struct weft_reads *r = reads_of(t, line);
-    if (r->page != line / PAGE_LINES + 1) *r = (struct weft_reads){line / PAGE_LINES + 1, 0, 0};
-    r->lines |= lines;
+    if (t->reads) t->reads[READS_AT(line)] |= lines;
+}
+static void tell_reads(const struct weft_thread *t) { /* to its code */
+    t->tls->saved[3] = t->reads ? (uint64_t)(uintptr_t)t->reads - WEFT_READS_ADDR : 0;
 }
 /* These, of the line's page. */
 static void forget(struct weft_thread *t, uint32_t line, uint64_t lines) {
     t->gave = 1;
     lose_sides(t, line);
-    if (t->reads && reads_of(t, line)->page == line / PAGE_LINES + 1) reads_of(t, line)->lines &= ~lines;
+    if (t->reads) t->reads[READS_AT(line)] &= ~lines;
 }
 
 /* The line, and some of those around it, belong to u, who stands `here`; from now on u and t both read them. Both are
@@ -902,8 +903,8 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             continue;
         }
         if (!write && unlikely(!t->reads)) {
-            t->reads = weft__rt_map(WEFT_READS * sizeof *t->reads);
-            t->tls->saved[3] = (uint64_t)(uintptr_t)t->reads;
+            t->reads = weft__rt_map(WEFT_READS_SIZE);
+            tell_reads(t);
         }
         if (o == WEFT_SHARED) {
             if (write ? close_shared(t, line, site, &waited) : reads(t, line) || read_too(t, line, site)) return waited;
@@ -1314,7 +1315,7 @@ void weft__rec_in(struct weft_thread *t) {
 /* A new thread, before its first tick. */
 void weft__rec_begin(struct weft_thread *t) {
     t->waiters = NULL;
-    t->tls->saved[3] = (uint64_t)(uintptr_t)t->reads;
+    tell_reads(t);
     come_in(t);
 }
 
@@ -1374,7 +1375,7 @@ void weft__rec_forked(struct weft_thread *t) {
     for (uint32_t s = 1; s < weft__slots; s++) {
         if (!weft__threads[s]) continue;
         weft__threads[s]->sides = 0;
-        if (weft__threads[s]->reads) weft__zero(weft__threads[s]->reads, WEFT_READS * sizeof *t->reads);
+        if (weft__threads[s]->reads) weft__raw(SYS_madvise, weft__threads[s]->reads, WEFT_READS_SIZE, 4 /* MADV_DONTNEED */);
     }
     weft__zero(heat, sizeof heat);
     weft__zero(page_heat, sizeof page_heat);

@@ -47,7 +47,7 @@ static long map(uint64_t at, const long a[6]) {
 
 /* A wish of the program may be met where none of our own ranges is. */
 static int may_be(uint64_t lo, uint64_t n) {
-    uint64_t hi = lo + n, table_end = WEFT_TABLE_ADDR + WEFT_TABLE_SIZE;
+    uint64_t hi = lo + n, table_end = WEFT_READS_ADDR + WEFT_READS_SIZE;
     if (lo & 4095 || hi <= lo) return 0;
     return (lo >= 65536 && hi <= WEFT_TABLE_ADDR) || (lo >= table_end && hi <= WEFT_HEAP_UNITS_ADDR) ||
            (lo >= WEFT_PLACE_LOW && hi <= WEFT_PLACE_TOP);

@@ -68,14 +68,6 @@ struct weft_log {
 };
 
 #define WEFT_HELD_MAX 32
-#ifndef WEFT_READS
-#define WEFT_READS 4096
-#endif
-struct weft_reads {
-    uint32_t page; /* + 1 */
-    uint32_t zero;
-    uint64_t lines;
-};
 
 enum weft_served { WEFT_ASKED, WEFT_ANSWERED, WEFT_ASLEEP, WEFT_WOKEN };
 enum weft_wish {
@@ -112,9 +104,9 @@ struct weft_thread {
     uint64_t want;                /* line index asked for */
     int wish;                     /* enum weft_wish: what for */
     struct weft_pos grant;        /* the position to put the edge on */
-    /* Shared lines that the thread may read, by the page's low bits. Written by the thread while it is IN, by others under its
+    /* Shared lines that the thread may read (WEFT_READS_ADDR): a word for each page. Written by the thread while it is IN, by others under its
      * lock while it is not. NULL: none so far. */
-    struct weft_reads *reads;
+    uint64_t *reads;
     /* Private to the thread. */
     uint32_t slot;
     uint32_t nheld;

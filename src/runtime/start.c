@@ -299,7 +299,7 @@ static int is_profile(const char *s) { return s && same(s, WEFT_PROFILE_ENV "/",
 
 /* First of all: where the program brings its own malloc, the loader calls that. */
 __attribute__((constructor(101))) static void map_table(void) {
-    size_t n = WEFT_TABLE_SIZE;
+    size_t n = WEFT_TABLE_SIZE + WEFT_READS_SIZE;
     long r = weft__raw(SYS_mmap, WEFT_TABLE_ADDR, n, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (r != (long)WEFT_TABLE_ADDR) {

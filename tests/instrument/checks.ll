@@ -10,7 +10,8 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK-LABEL: define void @aligned
 ; CHECK-COUNT-1: inttoptr i64 {{.*}} to ptr
 ; CHECK-NOT: inttoptr
-; CHECK: __weft_miss{{.*}}(ptr %p, i32 4)
+; A read looks, before it jumps, whether the thread reads the line together with others; both lines, if it may touch two.
+; CHECK: asm sideeffect "movq %rax, {{.*}}btq %rax, %rcx{{.*}}__weft_miss{{.*}}(ptr %p, i32 4)
 ; CHECK: call void asm sideeffect "", "~{memory}"()
 ; CHECK-NEXT: load i32
 define void @aligned(ptr %p) {
@@ -25,6 +26,12 @@ define void @aligned(ptr %p) {
 ; CHECK-NEXT: store i64 1
 define void @unaligned(ptr %p) {
   store i64 1, ptr %p, align 4
+  ret void
+}
+; CHECK-LABEL: define void @unaligned_read
+; CHECK: btq {{.*}}addl $$7, {{.*}}btq {{.*}}__weft_miss{{.*}}(ptr %p, i32 8)
+define void @unaligned_read(ptr %p) {
+  %v = load i64, ptr %p, align 4
   ret void
 }
 ; CHECK-LABEL: define void @byte

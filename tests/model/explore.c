@@ -44,7 +44,6 @@
  * two lines and three threads, slots used again, clocks wrapping round, the log's encoding, what happens in a forked
  * process. */
 #define _GNU_SOURCE
-#define WEFT_READS 2
 #include "runtime.h"
 #define weft__raw6 weft__raw6_unused
 #include "sys.h"
@@ -73,6 +72,7 @@
 #define SHARES(h, page_reads) ex_shares()
 #define SHARE_LINES(page_reads) (sc->page_heat < PAGE_QUARREL ? PAGE_LINES : 1)
 #define CLOSE_LINES(row) SHARE_LINES(0)
+#define READS_AT(line) ex_reads_at(line)
 #define STACK 8192
 #define LINES 4  /* A, B, and those of the weak locks P and Q */
 #define SIDES 2  /* of each that are used */
@@ -133,7 +133,7 @@ static struct {
     struct weft_seen seen[THREADS + 1][THREADS + 2];
     struct cell cells[CELLS];
     struct open open[THREADS + 1];
-    struct weft_reads reads[THREADS + 1][WEFT_READS];
+    uint64_t reads[THREADS + 1][LINES]; /* by the page of the first line that lies in it */
     /* Accesses without a check: by lock, thread, side (SIDES: a fork, which conflicts with all), and whether it writes; ACC + 1. */
     uint8_t side_acc[2][THREADS + 1][SIDES + 1][2];
     uint64_t was[THREADS + 1][2]; /* what tls.region was before the thread entered regions */
@@ -164,6 +164,11 @@ int weft__mode = WEFT_RECORD;
 __thread struct weft_tls __weft_tls;
 static uint16_t ex_table[WEFT_TABLE_ENTRIES + 64 * WEFT_WEAK_LOCKS];
 static uint32_t line_of[LINES]; /* their indices */
+static uint32_t ex_reads_at(uint32_t line) {
+    uint32_t l = 0;
+    while (l < LINES - 1 && line_of[l] / 64 != line / 64) l++;
+    return l;
+}
 static uint32_t lock_of[2];     /* P and Q: which weak locks they are */
 #define NAME(l) "ABPQ"[l]
 
@@ -285,7 +290,7 @@ static int slot_is_thread(uint64_t v) {
 
 static int stripe_at(const void *p, int *line, int *word); /* below: needs owner.c */
 static int place_of(int l);
-static int lists(int t, int l);
+static int in_list(int t, int l);
 static int closing_of(int t, int l);
 static int closer(int l);
 static void settle_stripe(int line, int word, uint8_t holder);
@@ -378,7 +383,7 @@ static void effect(int t, int acc, uint64_t mask, int write) {
         uint64_t e = write ? ex_table[line_of[l]] : view(t, &ex_table[line_of[l]], 2);
         if (W.mapping == t) continue; /* whoever claims the line has to wait */
         if (e == (uint64_t)t || (e == WEFT_SPLIT && W.stripe_holder[l][w] == t)) continue;
-        if (!write && (e == WEFT_SHARED || closer(l)) && lists(t, l)) continue;
+        if (!write && (e == WEFT_SHARED || closer(l)) && in_list(t, l)) continue;
         fail("access without ownership: thread %d %s word %d of line %c, whose entry is %x (stripe held by %d)", t,
              write ? "writes" : "reads", w, 'A' + l, (unsigned)e, W.stripe_holder[l][w]);
     }
@@ -634,16 +639,8 @@ static int place_at(const void *p) {
 static int place_of(int l) {
     return (int)(shared_set(line_of[l]) - shared);
 }
-static struct weft_reads *list_of(int t, int l) {
-    return &W.reads[t][line_of[l] / PAGE_LINES % WEFT_READS];
-}
 static int in_list(int t, int l) {
-    return list_of(t, l)->page == line_of[l] / PAGE_LINES + 1 && list_of(t, l)->lines & line_bit(line_of[l]);
-}
-/* Whether the thread may read line l by its list. Where both lines have one place in the list, that does not tell: the
- * directory counts. */
-static int lists(int t, int l) {
-    return in_list(t, l) || (list_of(t, 0) == list_of(t, 1) && line_of[0] / PAGE_LINES != line_of[1] / PAGE_LINES);
+    return (W.reads[t][ex_reads_at(line_of[l])] & line_bit(line_of[l])) != 0;
 }
 static int closing_of(int t, int l) {
     return closes(&W.threads[t], line_of[l]);
@@ -687,7 +684,7 @@ static void check_sides(void) {
     }
 }
 /* After a step of thread t, before which the lists were so. */
-static void check_lists(int t, struct weft_reads was[][WEFT_READS]) {
+static void check_lists(int t, uint64_t was[][LINES]) {
     for (int u = 1; u <= THREADS && !failure[0]; u++) {
         /* In SC a lock may be given back in the same step. */
         if (u != t && (tso || detailed) && W.lock_holder[u] != t && memcmp(was[u], W.reads[u], sizeof was[u]))
@@ -724,7 +721,7 @@ static void object_event(void) {
 }
 
 void *weft__rt_map(size_t n) {
-    if (n != sizeof W.reads[0]) fail("a map of %zu bytes", n);
+    if (n != WEFT_READS_SIZE) fail("a map of %zu bytes", n);
     return W.reads[cur];
 }
 
@@ -774,20 +771,17 @@ static void do_access(int t, uint64_t site, uint64_t mask, int write) {
         effect(t, acc, mask, write);
 }
 
-/* As the pass compiles it, and the stub of a miss (SHARED_READ). */
+/* As the pass compiles it. */
 static void checked_access(struct weft_thread *t, uint64_t p, unsigned n, int write, uint64_t site) {
     int s = (int)t->slot;
     log_pos(s, H_POS, t->tls->clock, site);
     uint64_t first = LINE_OF(p), last = LINE_OF(p + n - 1);
     int bad = ex_load(&ex_table[first], 2, "check") != t->tls->me;
     if (last != first) bad |= ex_load(&ex_table[last], 2, "check") != t->tls->me;
-    const struct weft_reads *list = (void *)(uintptr_t)t->tls->saved[3];
-    if (bad && !write && last == first && list) {
-        list += (p >> 12) % WEFT_READS;
-        if (list->page == (uint32_t)(p >> 12) + 1 && list->lines >> (p >> WEFT_LINE_SHIFT & 63) & 1) {
-            if (verbose) printf("%*s%d: reads on\n", s * 4, "", s);
-            bad = 0;
-        }
+    const uint64_t *list = (void *)(uintptr_t)(t->tls->saved[3] + WEFT_READS_ADDR);
+    if (bad && !write && t->tls->saved[3] && list[READS_AT(first)] & line_bit((uint32_t)first) && list[READS_AT(last)] & line_bit((uint32_t)last)) {
+        if (verbose) printf("%*s%d: reads on\n", s * 4, "", s);
+        bad = 0;
     }
     if (bad) weft__rec_miss(t, p, n | (write ? WEFT_ACC_WRITE : 0), site);
     do_access(s, site, mask_of(p, n), write);
@@ -1319,7 +1313,7 @@ static void init_world(void) {
     line_of[0] = sc->where == 'p' ? 63 : 1;
     line_of[1] = sc->where == 'p' ? 64 : sc->where == 'c' ? 1 + STRIPES / 8 : sc->where == 'h' ? 5 * PAGE_LINES + 2 : 2;
     if ((place_of(0) == place_of(1)) == (sc->where == 'p')) abort();
-    /* The list of a thread has another place for P than for A; the places for readers of P and Q are not the same. */
+    /* The places for readers of P and Q are not the same. */
     line_of[2] = WEAK_LINE(lock_of[0] = 1);
     for (lock_of[1] = 2; line_of[3] = WEAK_LINE(lock_of[1]), place_of(3) == place_of(2); lock_of[1]++) {
     }
@@ -1400,7 +1394,7 @@ static void init_world(void) {
         x->tls->clock = 1;
         x->tls->limit = WEFT_NEVER;
         log_pos(t, H_POS, 1, 0);
-        x->tls->saved[3] = (uint64_t)(uintptr_t)x->reads;
+        tell_reads(x);
         W.co[t].kind = K_START;
         W.co[t].func = "start";
         if (sc->prog[t - 1][0] == 'B') {
@@ -1498,7 +1492,7 @@ static void step(int move, int val) {
     size_t dirty = (size_t)(c->sp - stacks[t]);
     if (dirty > 1536) dirty = 1536;
     memset(c->sp - dirty, 0, dirty);
-    struct weft_reads lists_were[THREADS + 1][WEFT_READS];
+    uint64_t lists_were[THREADS + 1][LINES];
     memcpy(lists_were, W.reads, sizeof lists_were);
     cur = t;
     ex_switch(&main_sp, c->sp);

@@ -140,7 +140,7 @@ static void next_line_on_request(void **state) {
     d->wish = WEFT_SHARE;
     d->here = standing(d, 0x55);
     d->state = WEFT_WAITING;
-    d->reads = weft__rt_map(WEFT_READS * sizeof *d->reads);
+    d->reads = weft__rt_map(WEFT_READS_SIZE);
     c->waiters = d;
     c->tls->limit = 0;
     tick(c);
@@ -328,7 +328,7 @@ static void groups_and_straddling(void **state) {
     struct weft_thread *a = thread_new(1), *b = thread_new(2);
     shared_by(a, b);
     owned_by(b, B);
-    assert_int_equal(look(b, A + 60, 8, 0x34), 0); /* across both: looked at one by one, and nothing changes */
+    assert_int_equal(look(b, A + 60, 8, 0x34), 0); /* across both, of which one is its own: looked at one by one, and nothing changes */
     assert_int_equal(entry(A), WEFT_SHARED);
     assert_int_equal(entry(B), 2);
     tick(b);

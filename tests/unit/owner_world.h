@@ -47,7 +47,7 @@ void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const s
     t->edges++;
 }
 
-void *weft__rt_map(size_t n) { return calloc(1, n); }
+void *weft__rt_map(size_t n) { return mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0); }
 
 static struct weft_thread *thread_new(uint32_t slot) {
     struct weft_thread *t = aligned_alloc(128, (sizeof *t + 127) & ~127ul);
@@ -101,9 +101,9 @@ static inline int look(struct weft_thread *t, uint64_t p, uint32_t n, uint64_t s
     uint16_t me = t->tls->me;
     int listed = 0;
     if (((volatile uint16_t *)TABLE)[LINE_OF(p)] != me || ((volatile uint16_t *)TABLE)[LINE_OF(p + n - 1)] != me) {
-        const struct weft_reads *r = (const void *)(uintptr_t)t->tls->saved[3];
-        if (r) r += (uint32_t)p >> 12 & (WEFT_READS - 1);
-        listed = r && (p & 63) + n <= 64 && r->page == ((uint32_t)p >> 12) + 1 && r->lines >> (p >> 6 & 63) & 1;
+        const uint64_t *r = (const void *)(uintptr_t)(t->tls->saved[3] + WEFT_READS_ADDR);
+        listed = t->tls->saved[3] && r[(uint32_t)p >> 12] >> (p >> 6 & 63) & 1;
+        if (listed) listed = r[(uint32_t)(p + n - 1) >> 12] >> ((p + n - 1) >> 6 & 63) & 1;
         if (!listed) weft__rec_miss(t, p, n, site);
     }
     __asm__ volatile("" ::: "memory");

@@ -11,8 +11,8 @@
 #define SAVED 40
 #define LEVELS 48   /* saved[1]: the thread's array of levels (signal.c) */
 #define CANCEL 56   /* saved[2]: the thread is cancelled (cancel.c) */
-#define READS 64    /* saved[3]: the shared lines that the thread may read (owner.c); NULL: none */
-#define WEFT_READS 4096 /* as in runtime.h */
+#define READS 64    /* saved[3]: where the shared lines are that the thread may read (owner.c), from */
+#define READS_ADDR 0x48001000 /* WEFT_READS_ADDR */
 #define SPARE 72    /* saved[4], saved[5]: two registers, for a moment */
 #define OPERAND 112 /* saved[9], saved[10]: address and access of a miss */
 

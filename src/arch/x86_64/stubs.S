@@ -18,8 +18,6 @@
 /* A miss that is a read, in one line, which the thread shares (owner.c): go back. The access word has its size in the low
  * bits, so anything but a small read makes the sum large; that it is atomic does not matter. */
 .macro SHARED_READ
-        cmpq $0, %fs:READS(%r11)
-        je 7f
         movq %rcx, %fs:SPARE(%r11)
         movq %rdx, %fs:SPARE+8(%r11)
         movl %fs:OPERAND(%r11), %ecx
@@ -29,30 +27,19 @@
         btrl $ORDERED, %edx
         cmpl $64, %edx
         ja 6f
-        movq %fs:READS(%r11), %r11
-        movl %ecx, %edx
-        shrl $12, %edx
-        andl $WEFT_READS-1, %edx
-        shll $4, %edx
-        addq %rdx, %r11
-        movl %ecx, %edx
-        shrl $12, %edx
-        incl %edx
-        cmpl %edx, (%r11)
-        jne 5f
+        movq %fs:READS(%r11), %rdx
+        shrl $12, %ecx
+        movq READS_ADDR(%rdx,%rcx,8), %rdx
+        movl %fs:OPERAND(%r11), %ecx
         shrl $6, %ecx
-        movq 8(%r11), %rdx
         btq %rcx, %rdx
-        jnc 5f
-        movq __weft_tls@GOTTPOFF(%rip), %r11
+        jnc 6f
         movq %fs:SPARE(%r11), %rcx
         movq %fs:SPARE+8(%r11), %rdx
         movq %fs:SCRATCH, %r11
         jmp *%rax
-5:      movq __weft_tls@GOTTPOFF(%rip), %r11
 6:      movq %fs:SPARE(%r11), %rcx
         movq %fs:SPARE+8(%r11), %rdx
-7:
 .endm
 
 /* Switch to the runtime's stack, save what C may change, call \fn(rdi, rsi, site), and go back. */

@@ -2,6 +2,7 @@
 /* How do a check, a tick and a take look in the program's code (abi.h)?
  *
  *   check   entry = table[(uint32_t)p >> 6]; if (entry != tls.me) cold: jump to __weft_miss(p, access); access
+ *           of a read, in an executable, the cold part looks first whether the thread reads the line, or both lines, together with others (abi.h)
  *   tick    if (++tls.clock >= tls.limit) cold: jump to __weft_tick_cold
  *   spins   behind a tick of a loop that only waits: if (!(tls.clock & WEFT_SPIN_MASK)) cold: jump to __weft_spins
  *   repeat  if (tls.me == WEFT_POISON) cold: jump to __weft_repeat_cold, which says whether the iteration is left out
@@ -188,6 +189,35 @@ static void operands(struct weft_rw *r, uint64_t n) {
     }
 }
 
+/* A bit of WEFT_READS_ADDR + saved[3]: does the thread read the line of the address together with others? It is in eax, or `get` gets it there; then
+ * `again` does. */
+static int look_at_reads(char *text, size_t size, const char *get, const char *again) {
+    return snprintf(text, size,
+                    "%smovq %%fs:__weft_tls@tpoff+64, %%rcx\n\tshrl $$12, %%eax\n\tmovq %lu(%%rcx,%%rax,8), %%rcx\n\t%sshrl $$6, %%eax\n\t"
+                    "btq %%rax, %%rcx\n\t",
+                    get, WEFT_READS_ADDR, again);
+}
+/* A read misses in an executable. If its line is one that the thread reads together with others, and the line of the last byte too (`last` from the
+ * first; 0: there is one line only), it goes on. rcx is kept in tls.saved[4] meanwhile. */
+static void read_miss(struct weft_rw *r, LLVMValueRef p, LLVMValueRef access, uint64_t last) {
+    static const char constraints[] = "={ax},0,i,~{memory},~{flags}";
+    static const char again[] = "movl %fs:__weft_tls@tpoff+112, %eax\n\t";
+    char text[1024], other[96];
+    snprintf(other, sizeof other, "%saddl $$%lu, %%eax\n\t", again, last);
+    int at = snprintf(text, sizeof text, "movq %%rax, %%fs:__weft_tls@tpoff+112\n\tmovq %%rcx, %%fs:__weft_tls@tpoff+72\n\t");
+    at += look_at_reads(text + at, sizeof text - (size_t)at, "", again);
+    if (last) {
+        at += snprintf(text + at, sizeof text - (size_t)at, "jnc 778f\n\t");
+        at += look_at_reads(text + at, sizeof text - (size_t)at, other, other);
+    }
+    snprintf(text + at, sizeof text - (size_t)at,
+             "778:\tmovq %%fs:__weft_tls@tpoff+72, %%rcx\n\tjc 777f\n\tmovl $2, %%fs:__weft_tls@tpoff+120\n\t"
+             "leaq 777f(%%rip), %%rax\n\tjmpq *__weft_miss@GOTPCREL(%%rip)\n777:\n\txorl %%eax, %%eax");
+    LLVMTypeRef in[2] = {r->ptr, r->i32}, ft = LLVMFunctionType(r->ptr, in, 2, 0);
+    LLVMValueRef a[2] = {p, access};
+    LLVMBuildCall2(r->b, ft, LLVMGetInlineAsm(ft, text, strlen(text), constraints, sizeof constraints - 1, 1, 0, LLVMInlineAsmDialectATT, 0), a, 2, "");
+}
+
 void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
     weft__rw_at(r, before);
     LLVMValueRef pi = LLVMBuildPtrToInt(r->b, p, r->i64, "");
@@ -203,7 +233,11 @@ void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint
     if (r->atomic) operands(r, n);
     LLVMValueRef a[2] = {p, LLVMConstInt(r->i32, n | flags, 0)};
     LLVMTypeRef in[2] = {r->ptr, r->i32};
-    LLVMBuildCall2(r->b, LLVMFunctionType(r->ptr, in, 2, 0), r->miss, a, 2, "");
+    int reads = !(flags & ~WEFT_ACC_ORDERED) && lines <= 2 && n <= WEFT_LINE;
+    if (reads && !r->o->shared_library)
+        read_miss(r, p, a[1], lines == 1 ? 0 : n - 1);
+    else
+        LLVMBuildCall2(r->b, LLVMFunctionType(r->ptr, in, 2, 0), r->miss, a, 2, "");
     weft__rw_at(r, before);
     weft__rw_call0(r, r->barrier);
     r->s->checks++;
