@@ -240,6 +240,7 @@ static struct {
 } page_last[HEAT];
 #define QUICK 64        /* tsc >> 10: about 25 us */
 #define PAGE_QUARREL 3
+#define AHEAD 16        /* lines that are given to who walks through a page that is quarrelled over */
 #define QUARREL 2600    /* cycles: who asks so soon after it gave or got something quarrels */
 #define HOT 4           /* so many times in a row */
 #define TENURE 2048     /* cycles, and a random 0 to 3 times as much */
@@ -392,7 +393,8 @@ static int stays(const struct weft_thread *u, uint32_t line) { return closes(u, 
 
 /* From u to t, both locked; the line, and with it what u has of the page while nobody quarrels over it. Who gave the page last
  * and wants it back at another line, once more, has a part of its own: then it gets what is behind that line, up to the other's. (lu, whose
- * blocks are half a page: each went to and fro whenever its thread came back to it. 4.1 s of processor time before, 3.3 with this.) */
+ * blocks are half a page: each went to and fro whenever its thread came back to it. 4.1 s of processor time before, 3.3 with this.) Else it is the line
+ * alone; but who has lines in front of it, as one who walks through memory does, gets as many behind it. */
 static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
     uint16_t from = (uint16_t)u->slot, to = (uint16_t)t->slot;
     u->gave = 1;
@@ -417,6 +419,11 @@ static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
         for (uint32_t i = b; i < e; i++)
             if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == from && !stays(u, i))
                 __atomic_store_n(&TABLE[i], to, __ATOMIC_RELEASE);
+    } else {
+        uint32_t have = 0, e = (line | (PAGE_LINES - 1)) + 1;
+        while (have < AHEAD && (line - have) % PAGE_LINES && __atomic_load_n(&TABLE[line - have - 1], __ATOMIC_RELAXED) == to) have++;
+        for (uint32_t i = line + 1; i < line + have && i < e && __atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == from && !closes(u, i); i++)
+            __atomic_store_n(&TABLE[i], to, __ATOMIC_RELEASE);
     }
 }
 

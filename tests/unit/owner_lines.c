@@ -66,6 +66,29 @@ static void pages_come_apart(void **state) {
     assert_int_equal(entry(B), owner->slot);
 }
 
+/* Then who walks through it gets more and more of what comes next, if that is the other one's. */
+static void walks_through(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2);
+    int misses = 0;
+    for (unsigned i = 0; i < 64; i++) TABLE[LINE_OF(A) + i] = i < 40 ? 1 : 3;
+    out(a);
+    for (unsigned i = 0; i < 32; i++) {
+        page_heat[page_index(LINE_OF(A))] = PAGE_QUARREL;
+        page_when[page_index(LINE_OF(A))] = (uint32_t)(weft__tsc() >> 10);
+        b->rng = 1;
+        misses += entry(A + 64 * i) != 2;
+        check(b, A + 64 * i, 8, 9);
+    }
+    assert_int_equal(misses, 6); /* 1 1 2 4 8 16 */
+    assert_int_equal(entry(A + 64 * 32), 1);
+    b->rng = 1;
+    page_when[page_index(LINE_OF(A))] = (uint32_t)(weft__tsc() >> 10);
+    check(b, A + 64 * 32, 8, 9);
+    assert_int_equal(entry(A + 64 * 39), 2);
+    assert_int_equal(entry(A + 64 * 40), 3);
+}
+
 /* a owns line A and goes out at tick 2; b takes it as chance will have it: b splits it and accesses word 0. */
 static void split_by(struct weft_thread *a, struct weft_thread *b) {
     check(a, A, 8, 9);
@@ -317,6 +340,7 @@ int main(void) {
         cmocka_unit_test_setup(first_owner_gets_the_page, world),
         cmocka_unit_test_setup(taken_from_outside, world),
         cmocka_unit_test_setup(pages_come_apart, world),
+        cmocka_unit_test_setup(walks_through, world),
         cmocka_unit_test_setup(split_words, world),
         cmocka_unit_test_setup(straddling_words, world),
         cmocka_unit_test_setup(calm_lines_are_joined, world),
