@@ -37,6 +37,17 @@ void walk(long *restrict to, const long *restrict from, int n) {
 void some(long *p, const long *q, int n) {
     for (int i = 0; i < n; i++) p[i] += q[p[i]];
 }
+// Small copies are accesses like others.
+// CHECK-LABEL: define {{.*}}@turn(
+// CHECK-COUNT-2: __weft_range
+// CHECK: {{^}}weft.fast:
+// CHECK-NOT: __weft_miss
+struct pair {
+    double re, im;
+};
+void turn(struct pair *restrict to, const struct pair *restrict from, long n) {
+    for (long i = 0; i < n; i++) to[i] = from[n - i];
+}
 // CHECK-LABEL: define {{.*}}@calls(
 // CHECK-NOT: __weft_range
 void calls(long *p, int n) {

@@ -40,6 +40,30 @@ int weft__rw_is_small(LLVMValueRef i) {
     return constant(LLVMGetOperand(i, 2), &n) && n <= (LLVMIsAMemSetInst(i) ? SMALL_SET : WEFT_LINE);
 }
 
+/* A copy of n bytes becomes a load, and a store, which it gives. */
+static LLVMValueRef move(struct weft_rw *r, LLVMValueRef i, uint64_t n, LLVMValueRef *load) {
+    weft__rw_at(r, i);
+    *load = LLVMBuildLoad2(r->b, LLVMIntTypeInContext(r->c, (unsigned)n * 8), LLVMGetOperand(i, 1), "");
+    LLVMSetAlignment(*load, param_align(i, 1));
+    weft__rw_at(r, i);
+    LLVMValueRef store = LLVMBuildStore(r->b, *load, LLVMGetOperand(i, 0));
+    LLVMSetAlignment(store, param_align(i, 0));
+    LLVMInstructionEraseFromParent(i);
+    return store;
+}
+
+int weft__rw_move(struct weft_rw *r, LLVMValueRef i) {
+    uint64_t n;
+    if ((!LLVMIsAMemCpyInst(i) && !LLVMIsAMemMoveInst(i)) || !constant(LLVMGetOperand(i, 2), &n) || !n || n > WEFT_LINE) return 0;
+    int stored = weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED, loaded = weft__facts_access(r->f, i, 1) == WEFT_WHY_ORDERED;
+    if ((!stored && !loaded) || weft__rw_is_alone(r, i) || LLVMTypeOf(LLVMGetOperand(i, 0)) != r->ptr || LLVMTypeOf(LLVMGetOperand(i, 1)) != r->ptr) return 0;
+    LLVMValueRef load, store = move(r, i, n, &load);
+    r->moves = weft__rw_grown(r->moves, r->nmoves + 1, &r->moves_room, sizeof *r->moves);
+    r->moves[r->nmoves++] = (struct weft_in_copy){load, loaded};
+    r->moves[r->nmoves++] = (struct weft_in_copy){store, stored};
+    return 1;
+}
+
 static void memory_intrinsic(struct weft_rw *r, LLVMValueRef i, const char *name) {
     int set = !strncmp(name, "llvm.memset", 11);
     int d_ord = weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED;
@@ -56,13 +80,7 @@ static void memory_intrinsic(struct weft_rw *r, LLVMValueRef i, const char *name
             return;
         }
         if (!set && n <= WEFT_LINE) {
-            LLVMTypeRef t = LLVMIntTypeInContext(r->c, (unsigned)n * 8);
-            weft__rw_at(r, i);
-            LLVMValueRef v = LLVMBuildLoad2(r->b, t, s, "");
-            LLVMSetAlignment(v, param_align(i, 1));
-            weft__rw_at(r, i);
-            LLVMValueRef st = LLVMBuildStore(r->b, v, d);
-            LLVMSetAlignment(st, param_align(i, 0));
+            LLVMValueRef v, st = move(r, i, n, &v);
             if (s_ord) {
                 weft__rw_check(r, v, s, n, param_align(i, 1), 0);
                 weft__rw_verify(r, v, s, n, 0);
@@ -71,7 +89,6 @@ static void memory_intrinsic(struct weft_rw *r, LLVMValueRef i, const char *name
                 weft__rw_check(r, st, d, n, param_align(i, 0), WEFT_ACC_WRITE);
                 weft__rw_verify(r, st, d, n, WEFT_ACC_WRITE);
             }
-            LLVMInstructionEraseFromParent(i);
             return;
         }
     }

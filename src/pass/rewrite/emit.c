@@ -433,6 +433,7 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
 }
 
 void weft__rw_fini(struct weft_rw *r) {
+    free(r->moves);
     free(r->in_copies);
     free(r->copies);
     LLVMDisposeBuilder(r->b);

@@ -33,6 +33,8 @@ static void is_memory(struct weft_rw *r, LLVMValueRef call, unsigned arg, LLVMTy
 
 static int is_checked(void *ctx, LLVMValueRef i) {
     const struct weft_rw *r = ctx;
+    for (size_t k = 0; k < r->nmoves; k++)
+        if (r->moves[k].inst == i) return r->moves[k].checked;
     return weft__facts_access(r->f, i, 0) == WEFT_WHY_ORDERED;
 }
 
@@ -94,7 +96,7 @@ static void left(void *ctx, LLVMValueRef before) {
     set(r, before, WEFT_TLS_FAST, LLVMConstInt(r->i8, 0, 0));
 }
 
-static void *grown(void *list, size_t n, size_t *room, size_t size) {
+void *weft__rw_grown(void *list, size_t n, size_t *room, size_t size) {
     if (n < *room) return list;
     *room = *room ? *room * 2 : 64;
     list = realloc(list, *room * size);
@@ -104,13 +106,13 @@ static void *grown(void *list, size_t n, size_t *room, size_t size) {
 
 static void in_copy(void *ctx, LLVMValueRef access, int checked) {
     struct weft_rw *r = ctx;
-    r->in_copies = grown(r->in_copies, r->nin_copies, &r->in_copies_room, sizeof *r->in_copies);
+    r->in_copies = weft__rw_grown(r->in_copies, r->nin_copies, &r->in_copies_room, sizeof *r->in_copies);
     r->in_copies[r->nin_copies++] = (struct weft_in_copy){access, checked};
     r->s->covered += !checked;
 }
 static void copied(void *ctx, LLVMBasicBlockRef loop, LLVMBasicBlockRef copy) {
     struct weft_rw *r = ctx;
-    r->copies = grown(r->copies, r->ncopies, &r->copies_room, sizeof *r->copies);
+    r->copies = weft__rw_grown(r->copies, r->ncopies, &r->copies_room, sizeof *r->copies);
     r->copies[r->ncopies++] = (struct weft_copy){loop, copy, NULL};
 }
 

@@ -307,9 +307,12 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     gather_allocas(r, fn);
     wide_atomics(r, fn);
     weft__rw_region_returns(r, fn);
+    r->nmoves = 0;
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b), then; i; i = then) {
             LLVMOpcode o = LLVMGetInstructionOpcode(i);
+            then = LLVMGetNextInstruction(i);
+            if (o == LLVMCall && weft__rw_move(r, i)) continue; /* before loops are looked at: in them it is no call */
             if (is_access(o)) {
                 enum weft_why why = weft__facts_access(r->f, i, 0);
                 if (why == WEFT_WHY_ORDERED) push(&accesses, i);
@@ -339,6 +342,8 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     r->s->functions++;
     for (size_t k = 0; k < accesses.n; k++) access_inst(r, accesses.v[k], 1);
     for (size_t k = 0; k < unchecked.n; k++) access_inst(r, unchecked.v[k], 0);
+    for (size_t k = 0; k < r->nmoves; k++)
+        if (r->moves[k].checked) access_inst(r, r->moves[k].inst, 1);
     for (size_t k = 0; k < r->nin_copies; k++) access_inst(r, r->in_copies[k].inst, r->in_copies[k].checked);
     for (size_t k = 0, look = 0; k < calls.n; k++) {
         LLVMValueRef next = NULL;
@@ -368,10 +373,10 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     free(looks.v);
     r->unwinds = 0;
     LLVMValueRef was = NULL;
-    if (accesses.n || unchecked.n || has_calls || heads.n) forget(fn);
+    if (accesses.n || unchecked.n || has_calls || r->nmoves || heads.n) forget(fn);
     /* All plans have the same ticks: signals come there. */
-    if (accesses.n || unchecked.n || has_calls) weft__rw_tick(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
-    if (taken && (accesses.n || unchecked.n || has_calls)) {
+    if (accesses.n || unchecked.n || has_calls || r->nmoves) weft__rw_tick(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
+    if (taken && (accesses.n || unchecked.n || has_calls || r->nmoves)) {
         was = weft__rw_come_in(r, weft__shim_first(LLVMGetEntryBasicBlock(fn)));
         r->s->callbacks++;
         for (size_t k = 0; k < rets.n; k++) {

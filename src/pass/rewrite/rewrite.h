@@ -23,12 +23,14 @@ struct weft_rw {
     LLVMValueRef atomic; /* the access that is being checked; NULL: it is none */
     const LLVMValueRef *waits; /* of the function: heads of loops that only wait */
     size_t nwaits;
+    struct weft_in_copy *moves; /* of the function: loads and stores in place of small copies */
+    size_t nmoves, moves_room;
     struct weft_in_copy *in_copies; /* of the function */
     size_t nin_copies, in_copies_room;
     struct weft_copy *copies;
     size_t ncopies, copies_room;
 };
-struct weft_in_copy { /* an access in the copy of a loop */
+struct weft_in_copy { /* an access in the copy of a loop, or of a small copy */
     LLVMValueRef inst;
     int checked;
 };
@@ -86,6 +88,7 @@ void weft__rw_group_end(struct weft_rw *r);   /* before an access that stays whe
 /* ---- calls.c: what becomes of a call --------------------------------------------------------------------------- */
 
 void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i); /* call, invoke or callbr */
+int weft__rw_move(struct weft_rw *r, LLVMValueRef i); /* a small copy, if it is checked, becomes a load and a store (r->moves); 0: it is none */
 LLVMValueRef weft__rw_after(LLVMValueRef call); /* where what comes behind it begins; NULL: it does not come back */
 int weft__rw_interposed(const char *name); /* whether the runtime defines the function itself */
 
@@ -94,6 +97,7 @@ int weft__rw_interposed(const char *name); /* whether the runtime defines the fu
 void weft__rw_ranges(struct weft_rw *r, LLVMValueRef fn, const LLVMValueRef *waits, size_t n); /* waits: heads of loops that are left alone */
 void weft__rw_copy_tick(struct weft_rw *r, LLVMBasicBlockRef head, LLVMValueRef cold); /* each head of a loop has got its tick, which ends so */
 void weft__rw_copies(struct weft_rw *r);                                               /* all have */
+void *weft__rw_grown(void *list, size_t n, size_t *room, size_t size);                  /* room for one more than n */
 
 /* ---- regions.c: regions are entered and left, and weak locks are kept -------------------------------------------- */
 
