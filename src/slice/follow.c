@@ -39,6 +39,7 @@ struct weft_follow_thread {
     struct region *regions;
     size_t nregions, regions_cap;
     weft_node writer[WEFT_R_COUNT];
+    weft_node kept; /* of rcx, while a check keeps it */
     uint64_t jumped; /* the last instruction, if it was an indirect jump */
     bool called;     /* the last instruction was a call */
     weft_node call;
@@ -284,7 +285,7 @@ static void execute(struct weft_following *f, struct weft_follow_thread *t, cons
     }
     struct weft_insn i = f->code.list[number];
     uint32_t place = 0;
-    bool any = !i.repeats || r->r[WEFT_R_RCX];
+    bool any = !i.repeats || r->r[WEFT_R_RCX], kept = false;
     uint64_t addr[WEFT_INSN_MEMORY];
     for (unsigned k = 0; k < i.nmemory && any; k++) {
         addr[k] = address_of(&i.memory[k], r);
@@ -294,10 +295,14 @@ static void execute(struct weft_following *f, struct weft_follow_thread *t, cons
     weft__graph_dep(&f->graph, n, control(t));
     t->last = n;
     for (uint64_t uses = i.uses; uses; uses &= uses - 1) weft__graph_dep(&f->graph, n, t->writer[__builtin_ctzll(uses)]);
-    for (unsigned k = 0; k < i.nmemory && any; k++)
-        if (!f->ours(f->ctx, t, addr[k]))
-            weft__graph_access(&f->graph, n, t->slot, addr[k], i.memory[k].size, i.memory[k].read, i.memory[k].write);
+    for (unsigned k = 0; k < i.nmemory && any; k++) {
+        enum weft_whose whose = f->whose(f->ctx, t, addr[k]);
+        if (whose == WEFT_WHOSE_PROGRAM) weft__graph_access(&f->graph, n, t->slot, addr[k], i.memory[k].size, i.memory[k].read, i.memory[k].write);
+        if (whose == WEFT_WHOSE_KEPT && i.memory[k].write) t->kept = t->writer[WEFT_R_RCX];
+        kept |= whose == WEFT_WHOSE_KEPT && i.memory[k].read;
+    }
     for (uint64_t defs = i.defs; defs; defs &= defs - 1) t->writer[__builtin_ctzll(defs)] = n;
+    if (kept) t->writer[WEFT_R_RCX] = t->kept;
     if (i.flow == WEFT_FLOW_CALL) {
         t->called = true;
         t->call = n;

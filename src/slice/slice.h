@@ -133,6 +133,11 @@ enum weft_zone {
     WEFT_ZONE_RUNTIME,
     WEFT_ZONE_LOADER,
 };
+enum weft_whose { /* memory */
+    WEFT_WHOSE_PROGRAM,
+    WEFT_WHOSE_WEFT,
+    WEFT_WHOSE_KEPT, /* weft's, where a check keeps a register of the program's for a moment */
+};
 enum weft_operation {
     WEFT_OPERATION_OTHER,
     WEFT_OPERATION_CREATES, /* a thread */
@@ -158,7 +163,7 @@ struct weft_following {
     struct weft_functions functions;
     struct weft_graph graph;
     enum weft_zone (*zone)(void *ctx, uint64_t pc);
-    bool (*ours)(void *ctx, const struct weft_follow_thread *t, uint64_t addr); /* memory that is not the program's */
+    enum weft_whose (*whose)(void *ctx, const struct weft_follow_thread *t, uint64_t addr);
     unsigned (*arguments)(void *ctx, uint64_t pc); /* how many the function of the runtime takes */
     enum weft_operation (*operation)(void *ctx, uint64_t pc); /* what it does */
     uint64_t (*string)(void *ctx, uint64_t addr, unsigned width); /* bytes of the string there, if it is one; at least a character */

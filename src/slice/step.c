@@ -136,14 +136,15 @@ static bool is_main(void *ctx, uint64_t entry) {
     return n && n->from == entry && strcmp(n->name, "main") == 0;
 }
 
-static bool ours(void *ctx, const struct weft_follow_thread *t, uint64_t addr) {
+static enum weft_whose whose(void *ctx, const struct weft_follow_thread *t, uint64_t addr) {
     const struct weft_stepping *s = ctx;
     const struct weft_step *x = s->own;
     (void)t;
-    if (addr >= WEFT_TABLE_ADDR && addr < WEFT_HEAP_BASE) return true;
-    if (x->runtime && addr - x->runtime->base < x->runtime->size) return true;
+    if (addr >= WEFT_TABLE_ADDR && addr < WEFT_HEAP_BASE) return WEFT_WHOSE_WEFT;
+    if (x->runtime && addr - x->runtime->base < x->runtime->size) return WEFT_WHOSE_WEFT;
     uint64_t tls = x->registers.fs + (uint64_t)x->tls;
-    return addr - tls < sizeof(struct weft_tls);
+    if (addr - tls == offsetof(struct weft_tls, saved[4])) return WEFT_WHOSE_KEPT; /* read_miss() in the pass */
+    return addr - tls < sizeof(struct weft_tls) ? WEFT_WHOSE_WEFT : WEFT_WHOSE_PROGRAM;
 }
 
 /* Functions of the runtime that take fewer than six arguments: what is left in the other registers is nobody's. */
@@ -560,7 +561,7 @@ int weft__step_all(struct weft_stepping *s, struct weft_err *err) {
     char path[64];
     struct weft_step *x = s->own = weft__alloc(sizeof *x);
     x->mem = -1;
-    s->f = (struct weft_following){.code = {.read = read_code, .ctx = s}, .zone = zone_of, .ours = ours, .arguments = arguments_of, .operation = operation_of, .string = string_at, .clock = clock_of, .ctx = s};
+    s->f = (struct weft_following){.code = {.read = read_code, .ctx = s}, .zone = zone_of, .whose = whose, .arguments = arguments_of, .operation = operation_of, .string = string_at, .clock = clock_of, .ctx = s};
     s->f.functions = (struct weft_functions){.code = &s->f.code, .bounds = bounds_of, .ends = ends, .is_main = is_main, .ctx = s};
     int r = weft__names_read(&s->names, s->t, err);
     if (r == 0) r = attach(s, err);

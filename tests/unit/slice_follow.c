@@ -37,7 +37,7 @@ static bool bounds(void *ctx, uint64_t pc, uint64_t *from, uint64_t *to) {
 static enum weft_call ends(void *ctx, const struct weft_insn *i) { return (void)ctx, (void)i, WEFT_CALL_RETURNS; }
 static bool is_main(void *ctx, uint64_t entry) { return (void)ctx, (void)entry, false; }
 static enum weft_zone zone(void *ctx, uint64_t pc) { return (void)ctx, pc >= RUNTIME ? WEFT_ZONE_RUNTIME : WEFT_ZONE_PROGRAM; }
-static bool ours(void *ctx, const struct weft_follow_thread *t, uint64_t addr) { return (void)ctx, (void)t, (void)addr, false; }
+static enum weft_whose whose(void *ctx, const struct weft_follow_thread *t, uint64_t addr) { return (void)ctx, (void)t, (void)addr, WEFT_WHOSE_PROGRAM; }
 static unsigned arguments(void *ctx, uint64_t pc) { return (void)ctx, (void)pc, 1; }
 static enum weft_operation operation(void *ctx, uint64_t pc) { return (void)ctx, (void)pc, WEFT_OPERATION_OTHER; }
 static uint64_t string(void *ctx, uint64_t addr, unsigned width) { return (void)ctx, (void)addr, width; }
@@ -49,7 +49,7 @@ struct world {
 };
 
 static void begin(struct world *w) {
-    *w = (struct world){.f = {.code = {.read = read_code}, .zone = zone, .ours = ours, .arguments = arguments, .operation = operation, .string = string, .clock = clock}};
+    *w = (struct world){.f = {.code = {.read = read_code}, .zone = zone, .whose = whose, .arguments = arguments, .operation = operation, .string = string, .clock = clock}};
     w->f.functions = (struct weft_functions){.code = &w->f.code, .bounds = bounds, .ends = ends, .is_main = is_main};
     w->t = weft__follow_new(&w->f, 1, 0);
     weft__follow_slot(w->t, 1);
