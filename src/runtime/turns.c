@@ -34,7 +34,9 @@ static struct {
     int away;         /* threads that wait for foreign code */
     uint64_t begun;   /* the turn that is looked at, + 1, */
     uint64_t before;  /* ticks of all threads before it, */
-    uint32_t yields;  /* and how often its thread has yielded */
+    uint32_t yields;  /* and how often its thread has yielded; */
+    uint64_t measured; /* the turn of which the length is known, + 1 */
+    uint64_t length;
     uint64_t passed;  /* the turn whose position was passed, + 1 */
     uint64_t nearing; /* the turn that ends at a place, + 1, */
     uint64_t came;    /* and how often its thread has come there */
@@ -357,19 +359,27 @@ static void turn_begins(void) {
     run.yields = 0;
 }
 
-/* Ticks that the trace has for the turn; for one without an end, of all its thread's. */
+/* Ticks that the trace has for the turn, which is the one that runs; for one without an end, of all its thread's. */
 static uint64_t length_of(const struct weft_turn *n) {
     const struct weft_given_thread *g = weft__given_thread(n->thread);
     uint64_t from = g->tick;
-    if (n->tick == UINT64_MAX) return g->last - from;
+    if (run.measured == run.turn + 1) return run.length;
+    run.measured = run.turn + 1;
+    if (n->tick == UINT64_MAX) return run.length = g->last - from;
     for (const struct weft_turn *o = turns(); o < n; o++)
         if (o->thread == n->thread && o->tick != UINT64_MAX) from = o->tick;
-    return n->tick > from ? n->tick - from : 0;
+    return run.length = n->tick > from ? n->tick - from : 0;
 }
 
 static int too_long(const struct weft_turn *n) {
     uint64_t ticks = run.ticks - run.before;
     return ticks > LONGER && ticks - LONGER > 2 * length_of(n);
+}
+
+/* It has yielded once more. In the trace it may have done so for long in this turn. */
+static int in_vain(const struct weft_thread *t, const struct weft_turn *n) {
+    if (n->thread == t->number && until_it_waits(n)) return 1;
+    return ++run.yields >= YIELDS && (n->thread != t->number || run.ticks - run.before > length_of(n));
 }
 
 /* The clock of the last event. */
@@ -482,7 +492,7 @@ void weft__turns_yield(struct weft_thread *t) {
     if (by_turns()) { /* turns say when; but who yields again and again waits for others */
         const struct weft_turn *n = &turns()[run.turn];
         turn_begins();
-        if (!(n->thread == t->number && until_it_waits(n)) && ++run.yields < YIELDS) return;
+        if (!in_vain(t, n)) return;
         run.turn++;
     }
     t->stamp = ++run.count;
