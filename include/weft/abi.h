@@ -372,6 +372,7 @@ struct weft_given {
     uint64_t most;                 /* of these; beyond, the run ends with WEFT_OUT_BOUND. 0: as many as there are */
     uint64_t recorded;             /* when the first recording began: seconds since 1970 */
     uint64_t counted;              /* 1: nor were they in the trace, which was such a run: a turn's `pass` is how many the thread had begun */
+    uint64_t longer;               /* ticks: so much longer than in the trace a turn may take; its thread waits in a loop then */
 };
 struct weft_given_thread { /* one per START of the trace; and one more: threads that are not even created any more */
     uint64_t tick, last;           /* of its START; how far it came */

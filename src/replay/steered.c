@@ -12,6 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LEAST_PATIENCE 1000 /* ticks */
+#define MOST_PATIENCE 20000
+
 /* ---- what it is given ---- */
 
 struct given {
@@ -181,6 +184,14 @@ static int gather(const struct weft_steered *s, struct given *g, struct weft_err
     return r;
 }
 
+/* For who takes another way than in the trace. One who waits in a loop uses all of it up; and of a short run nothing is far from its end. */
+static uint64_t patience(const struct weft_tree *tree) {
+    uint64_t ticks = 0;
+    for (size_t k = 0; k < tree->n; k++) ticks += tree->list[k].to_tick - tree->list[k].from_tick;
+    ticks = LEAST_PATIENCE + 2 * ticks;
+    return ticks < MOST_PATIENCE ? ticks : MOST_PATIENCE;
+}
+
 /* Lays it out behind the control block of m. */
 static int lay_out(const struct weft_steered *s, struct given *g, struct weft_schedule *m, struct weft_err *err) {
     const struct weft_tree *tree = s->tree;
@@ -205,6 +216,7 @@ static int lay_out(const struct weft_steered *s, struct given *g, struct weft_sc
     g->head.counted = s->counted;
     g->head.recorded = s->from->header.start_time;
     g->head.most = s->most;
+    g->head.longer = patience(tree);
     for (size_t i = 0; i < g->nitems; i++) g->items[i].data += data;
     for (size_t k = 0; k < tree->n; k++) {
         struct weft_given_thread *t = &g->threads[k];

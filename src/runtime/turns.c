@@ -21,8 +21,7 @@
 
 #define SLICE 4096   /* ticks after which the bound is looked at */
 #define LONG 200000  /* ticks in a row, or events, alone: others are to have their turn; */
-#define SPINNING 3   /* for the second one that goes on for so long half of that is enough, and so on: where one waits in a loop, all may */
-#define LONGER 20000 /* and after the last turn. Ticks that a turn may take beyond twice what the trace has for it: its thread waits in a loop */
+#define SPINNING 3   /* for the second one that goes on for so long half of that is enough, and so on: where one waits in a loop, all may. After the last turn, weft_given's `longer` */
 #define YIELDS 1000  /* in a turn: as well */
 
 enum { AWAY = 0, READY, RUNS };
@@ -373,7 +372,7 @@ static uint64_t length_of(const struct weft_turn *n) {
 
 static int too_long(const struct weft_turn *n) {
     uint64_t ticks = run.ticks - run.before;
-    return ticks > LONGER && ticks - LONGER > 2 * length_of(n);
+    return ticks > weft__trace->longer && ticks - weft__trace->longer > 2 * length_of(n);
 }
 
 /* It has yielded once more. In the trace it may have done so for long in this turn. */
@@ -449,7 +448,7 @@ static void look(struct weft_thread *t, uint64_t site, int op) {
         if (turns()[run.turn].thread == t->number) turn_ends(t, site);
         next_one(t, site);
     }
-    if (t->in_a_row > (weft__steering == WEFT_CHAOS_ALONE ? LONG >> run.spinning : LONGER)) {
+    if (t->in_a_row > (weft__steering == WEFT_CHAOS_ALONE ? LONG >> run.spinning : weft__trace->longer)) {
         run.spinning += run.spinning < SPINNING;
         t->stamp = ++run.count;
         next_one(t, site);
