@@ -90,14 +90,20 @@ static int improve(struct weft_search *s, struct turns *u, size_t *at, struct we
     return r;
 }
 
+/* One of the pieces of so many turns is left out. *at as of improve. */
+static int one_piece(struct weft_search *s, size_t size, size_t *at, struct weft_err *err) {
+    struct turns u = {0};
+    *at = 0;
+    for (size_t i = 0; i < s->now->nturns; i += size) change(&u, LEAVE_OUT, i, s->now->nturns - i < size ? s->now->nturns - i : size);
+    return improve(s, &u, at, err);
+}
+
 /* Pieces of the turns are left out, down to one of `parts`. */
 static int in_pieces(struct weft_search *s, size_t parts, struct weft_err *err) {
     int r = 0;
     for (size_t size = s->now->nturns / 2; r == 0 && size > 1 && size >= s->now->nturns / parts;) {
-        struct turns u = {0};
-        size_t at = 0;
-        for (size_t i = 0; i < s->now->nturns; i += size) change(&u, LEAVE_OUT, i, s->now->nturns - i < size ? s->now->nturns - i : size);
-        r = improve(s, &u, &at, err);
+        size_t at;
+        r = one_piece(s, size, &at, err);
         if (at == SIZE_MAX) size /= 2;
         if (size > s->now->nturns / 2) size = s->now->nturns / 2;
     }
@@ -145,12 +151,6 @@ static int by_ends(struct weft_search *s, size_t parts, struct weft_err *err) {
     free(e.in);
     free(e.at);
     return r;
-}
-
-int weft__by_halves(struct weft_search *s, struct weft_err *err) {
-    s->technique = WEFT_BY_SWITCHES;
-    weft__tell(s);
-    return in_pieces(s, 4, err);
 }
 
 /* What is cheap and takes most away: an order with fewer switches depends less on each thread and iteration. */
@@ -218,8 +218,8 @@ static void shorter(const struct weft_state *s, struct times *x, size_t turn, ui
     if (!s->plain) x->list[x->n++] = (struct time){turn, least, part, true};
 }
 
-/* All long turns, all turns, and the longest ones, by iterations. False: there are none with several. */
-static bool add_longest(const struct weft_state *s, struct times *x, const uint32_t *part, size_t parts) {
+/* By turn, its iterations; new memory. */
+static uint32_t *lengths_of(const struct weft_state *s) {
     uint32_t *at = weft__alloc((s->tree.n + 1) * sizeof *at), *length = weft__alloc((s->nturns + 1) * sizeof *length);
     for (size_t i = 0; i < s->nturns; i++) {
         const struct weft_turn *t = &s->turns[i];
@@ -227,34 +227,77 @@ static bool add_longest(const struct weft_state *s, struct times *x, const uint3
         length[i] = t->pass > at[t->thread] ? t->pass - at[t->thread] : 0;
         at[t->thread] = t->pass;
     }
+    free(at);
+    return length;
+}
+
+static size_t longest_of(const struct weft_state *s, const uint32_t *length) {
+    size_t most = 0;
+    for (size_t i = 0; i < s->nturns; i++)
+        if (length[i] > length[most]) most = i;
+    return most;
+}
+
+static bool is_time(const struct weft_state *s, uint32_t length) { return s->nturns && length >= (s->plain ? 2 : WAITING); }
+
+/* All long turns, and all. */
+static void add_all(const struct weft_state *s, struct times *x, uint32_t longest, const uint32_t *part, size_t parts) {
+    for (size_t i = 0; i < parts; i++) shorter(s, x, SIZE_MAX, longest / LONG, part[i]);
+    for (size_t i = 0; i < parts && longest >= LONG; i++) shorter(s, x, SIZE_MAX, 0, part[i]);
+}
+
+/* All of these, and the longest ones one by one. */
+static void add_longest(const struct weft_state *s, struct times *x, const uint32_t *part, size_t parts) {
+    uint32_t *length = lengths_of(s);
     for (size_t k = 0; k < LONGEST; k++) {
-        size_t most = 0;
-        for (size_t i = 0; i < s->nturns; i++)
-            if (length[i] > length[most]) most = i;
-        if (!s->nturns || length[most] < (s->plain ? 2 : WAITING)) break;
-        for (size_t i = 0; i < parts && !k; i++) shorter(s, x, SIZE_MAX, length[most] / LONG, part[i]);
-        for (size_t i = 0; i < parts && !k && length[most] >= LONG; i++) shorter(s, x, SIZE_MAX, 0, part[i]);
+        size_t most = longest_of(s, length);
+        if (!is_time(s, length[most])) break;
+        if (!k) add_all(s, x, length[most], part, parts);
         if (length[most] < s->size.iterations / WEFT_COARSE) break; /* hardly worth it */
         for (size_t i = 0; i < parts; i++) shorter(s, x, most, 0, part[i]);
         length[most] = 0;
     }
-    free(at);
     free(length);
-    return x->n > 0;
+}
+
+static int ask_times(struct weft_search *s, struct times *x, bool *more, struct weft_err *err) {
+    struct weft_state *found = NULL;
+    size_t which;
+    int r = 0;
+    s->technique = WEFT_BY_ITERATIONS;
+    if (x->n) r = weft__ask(s, &(struct weft_question){.from = s->now, .n = x->n, .make = make_shorter, .ctx = x}, &which, &found, err);
+    *more = found != NULL;
+    weft__adopt(s, found);
+    return r;
 }
 
 int weft__by_time(struct weft_search *s, struct weft_err *err) {
     static const uint32_t part[] = {0, 64, 8, 2};
     int r = 0;
-    s->technique = WEFT_BY_ITERATIONS;
     for (bool more = true; more && r == 0;) {
         struct times x = {.n = 0};
-        struct weft_state *found = NULL;
-        size_t which;
-        if (!add_longest(s->now, &x, part, 4)) break;
-        r = weft__ask(s, &(struct weft_question){.from = s->now, .n = x.n, .make = make_shorter, .ctx = &x}, &which, &found, err);
-        more = found != NULL;
-        weft__adopt(s, found);
+        add_longest(s->now, &x, part, 4);
+        r = ask_times(s, &x, &more, err);
+    }
+    return r;
+}
+
+/* Turns without their time, all at once. Where that is too much, half of the turns goes, or a quarter, and it is tried again: a run
+ * with many switches takes long, however little happens between them. */
+int weft__by_halves(struct weft_search *s, struct weft_err *err) {
+    static const uint32_t part[] = {0};
+    bool more = true;
+    int r = 0;
+    for (size_t size = s->now->nturns / 2; r == 0; size = s->now->nturns / 2) {
+        struct times x = {.n = 0};
+        uint32_t *length = lengths_of(s->now), longest = length[longest_of(s->now, length)];
+        free(length);
+        if (more && is_time(s->now, longest)) add_all(s->now, &x, longest, part, 1);
+        r = ask_times(s, &x, &more, err);
+        if (more) continue;
+        s->technique = WEFT_BY_SWITCHES;
+        for (size_t at = SIZE_MAX; r == 0 && at == SIZE_MAX && size > 1 && size >= s->now->nturns / 4; size /= 2) r = one_piece(s, size, &at, err), more = at != SIZE_MAX;
+        if (!more) break;
     }
     return r;
 }

@@ -361,6 +361,7 @@ static uint64_t iterations_of(const struct weft_turn *t, size_t n) {
 }
 
 static bool (*rule)(const struct weft_candidate *c);
+static uint64_t asked; /* iterations of all candidates */
 static int by_rule(struct weft_judge *j, const struct weft_question *q, struct weft_answers *a, size_t *which, struct weft_state **out, struct weft_err *err) {
     (void)j, (void)err;
     for (*which = 0; *which < q->n; ++*which) {
@@ -369,6 +370,7 @@ static int by_rule(struct weft_judge *j, const struct weft_question *q, struct w
         weft__candidate_init(&c, q->from);
         q->make(q->ctx, *which, &c);
         c.wanted = q->wanted;
+        asked += iterations_of(c.turns, c.nturns);
         if (rule(&c)) {
             s = weft__alloc(sizeof *s);
             *s = (struct weft_state){.id = q->from->id + 1, .tree = c.tree, .turns = c.turns, .nturns = c.nturns, .plain = c.plain};
@@ -397,6 +399,7 @@ static struct weft_state *found_by(struct weft_state *now, bool (*which)(const s
     struct weft_err err;
     rule = which;
     count(now);
+    asked = 0;
     now->size.iterations = iterations_of(now->turns, now->nturns);
     struct weft_search s = {.judge = &judge, .now = now, .repeats = all_loops, .clock = weft__now_us};
     assert_int_equal(weft__search(&s, &err), 0);
@@ -432,6 +435,23 @@ static void time_of_many(void **state) {
     for (size_t i = 0; i < 100; i++) now->turns[i] = (struct weft_turn){.thread = 1 + i % 2, .known = 1, .pass = (uint32_t)(50 * (i / 2 + 1)), .where = 0x50, .nth = 1};
     struct weft_state *s = found_by(now, has_all);
     assert_true(s->size.iterations <= 100);
+    weft__state_free(s);
+}
+
+/* Each run takes as long as it has iterations: they go before any turn is left out, and again when half of the turns are gone. */
+static bool any_half(const struct weft_candidate *c) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->nturns; i++) n += c->turns[i].known;
+    return n >= 50;
+}
+static void time_comes_first(void **state) {
+    (void)state;
+    struct weft_state *now = four(true);
+    now->turns = weft__resize(now->turns, 100 * sizeof *now->turns);
+    now->nturns = 100;
+    for (size_t i = 0; i < 100; i++) now->turns[i] = (struct weft_turn){.thread = 1 + i % 2, .known = 1, .pass = (uint32_t)(50000 * (i / 2 + 1)), .where = 0x50, .nth = 1};
+    struct weft_state *s = found_by(now, any_half);
+    assert_true(asked < 1000000); /* the first recording has five million */
     weft__state_free(s);
 }
 
@@ -632,7 +652,7 @@ static void turns(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(turns),           cmocka_unit_test(finds_the_least),     cmocka_unit_test(keeps_ancestors),
-                                       cmocka_unit_test(side_by_side),    cmocka_unit_test(time_goes_by),        cmocka_unit_test(time_of_many),    cmocka_unit_test(time_of_who_waits),   cmocka_unit_test(asks_once),
+                                       cmocka_unit_test(side_by_side),    cmocka_unit_test(time_goes_by),        cmocka_unit_test(time_of_many),    cmocka_unit_test(time_comes_first),    cmocka_unit_test(time_of_who_waits),   cmocka_unit_test(asks_once),
                                        cmocka_unit_test(order_made_anew), cmocka_unit_test(stopped_elsewhere),
                                        cmocka_unit_test(nothing_can_go),  cmocka_unit_test(lockstep),            cmocka_unit_test(same_with_more_jobs),
                                        cmocka_unit_test(without_what_is_irrelevant),
