@@ -317,9 +317,10 @@ static uint64_t times(const struct weft_came_to *to, uint64_t where) {
     return c && c->stretch == to->stretch ? c->times : 0;
 }
 
-/* Another iteration has begun. */
+/* Another iteration has begun. Nobody asks where the thread is when there are no turns left, nor signals: then it takes no tick. */
 static void come_to_pass(struct weft_thread *t, uint32_t passes) {
     t->passes = passes;
+    if (!by_turns() && !weft__trace->signals) return;
     begin(&t->ops, t->tls->clock);
     begin(&t->accesses, t->tls->clock);
     __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* its turn may end in it, and where it is in the trace may be elsewhere */
@@ -331,7 +332,7 @@ static void come_to_event(struct weft_thread *t, uint64_t where, int op) {
         begin(&t->accesses, t->tls->clock);
     } else
         come(&t->accesses, where, t->tls->clock);
-    if (by_turns() && (turns()[run.turn].where == where || turns()[run.turn].op == where))
+    if (turns()[run.turn].where == where || turns()[run.turn].op == where)
         __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* its end may have come near */
 }
 
@@ -463,7 +464,7 @@ void weft__turns_event(struct weft_thread *t, uint64_t site) {
     __atomic_store_n(&weft__root->events, weft__root->events + 1, __ATOMIC_RELAXED);
     if (!site && !op) return;
     if (op) site = place(t);
-    come_to_event(t, site, op);
+    if (by_turns()) come_to_event(t, site, op);
     if (!weft__in_weft_code(site)) return;
     t->last_site = site;
     const uint64_t *w = (const uint64_t *)(weft__file + weft__trace->watch_off);
