@@ -130,7 +130,7 @@ static int first_with_ends(void *ctx, const struct weft_ddmin *d, size_t n, size
     struct ends *e = ctx;
     struct weft_state *found = NULL;
     e->d = d;
-    int r = weft__ask(e->s, &(struct weft_question){.from = e->s->now, .n = n, .make = make_with_ends, .ctx = e, .wanted = WEFT_ANY}, which, &found, err);
+    int r = weft__ask(e->s, &(struct weft_question){.from = e->s->now, .n = n, .make = make_with_ends, .ctx = e, .wanted = WEFT_NEAR}, which, &found, err);
     if (r < 0 || *which == n) return r;
     bool fewer = weft__size_fewer(&found->size, e->best ? &e->best->size : &e->s->now->size);
     weft__state_free(fewer ? e->best : found);

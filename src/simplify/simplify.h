@@ -76,6 +76,7 @@ enum weft_wanted {
     WEFT_SMALLER = 0, /* fewer threads or iterations than before */
     WEFT_LESS_THREADS, /* fewer threads */
     WEFT_FEWER,       /* fewer preemptive switches, or as many and fewer in all */
+    WEFT_NEAR,        /* not much more: nobody goes round and round for want of an end of his turn */
     WEFT_ANY,         /* any that fails will do */
     WEFT_SOUND,       /* nothing: whether it passes in the orders without preemptions; there is no recording of it */
 };

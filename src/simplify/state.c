@@ -145,6 +145,7 @@ bool weft__size_fewer(const struct weft_size *a, const struct weft_size *b) {
 bool weft__size_wanted(enum weft_wanted wanted, const struct weft_size *a, const struct weft_size *b) {
     if (wanted == WEFT_ANY) return true;
     if (wanted == WEFT_FEWER) return weft__size_fewer(a, b);
+    if (wanted == WEFT_NEAR) return a->threads <= b->threads && a->iterations <= 2 * b->iterations + 64;
     if (wanted == WEFT_LESS_THREADS) return a->threads < b->threads;
     return a->threads != b->threads ? a->threads < b->threads : a->iterations < b->iterations;
 }

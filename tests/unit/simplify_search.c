@@ -455,6 +455,23 @@ static void time_comes_first(void **state) {
     weft__state_free(s);
 }
 
+/* With fewer ends of turns a run may be a little longer, but nobody goes round and round in it. */
+static void what_is_wanted(void **state) {
+    (void)state;
+    const struct weft_size was = {.threads = 3, .iterations = 100, .preemptive = 4, .switches = 9};
+    struct weft_size more = was;
+    more.preemptive = more.switches = 20;
+    more.iterations = 200;
+    assert_true(weft__size_wanted(WEFT_NEAR, &more, &was));
+    assert_false(weft__size_wanted(WEFT_FEWER, &more, &was));
+    more.iterations = 20000;
+    assert_false(weft__size_wanted(WEFT_NEAR, &more, &was));
+    assert_true(weft__size_wanted(WEFT_ANY, &more, &was));
+    more = was;
+    more.threads++;
+    assert_false(weft__size_wanted(WEFT_NEAR, &more, &was));
+}
+
 /* Of many long turns the ones of a thread that does its work are not to be touched. */
 static bool has_its_time(const struct weft_candidate *c) {
     uint32_t n = 0;
@@ -652,7 +669,7 @@ static void turns(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(turns),           cmocka_unit_test(finds_the_least),     cmocka_unit_test(keeps_ancestors),
-                                       cmocka_unit_test(side_by_side),    cmocka_unit_test(time_goes_by),        cmocka_unit_test(time_of_many),    cmocka_unit_test(time_comes_first),    cmocka_unit_test(time_of_who_waits),   cmocka_unit_test(asks_once),
+                                       cmocka_unit_test(side_by_side),    cmocka_unit_test(time_goes_by),        cmocka_unit_test(time_of_many),    cmocka_unit_test(time_comes_first), cmocka_unit_test(what_is_wanted),    cmocka_unit_test(time_of_who_waits),   cmocka_unit_test(asks_once),
                                        cmocka_unit_test(order_made_anew), cmocka_unit_test(stopped_elsewhere),
                                        cmocka_unit_test(nothing_can_go),  cmocka_unit_test(lockstep),            cmocka_unit_test(same_with_more_jobs),
                                        cmocka_unit_test(without_what_is_irrelevant),
