@@ -29,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define JOURNAL_MAGIC 0x344e524a54464557ull /* "WEFTJRN4" */
+#define JOURNAL_MAGIC 0x354e524a54464557ull /* "WEFTJRN5" */
 #define UNSOUND 0x444e554f534e55ull /* in what is known: the key of a program that does not pass, whatever its turns */
 #define DOUBT 16 /* programs */
 struct head {
