@@ -13,6 +13,7 @@
 // RUN: %clang -I%root/include -g -O3 -S -emit-llvm -fpass-plugin=%build/lib/weft/weft-pass.so %s -o %t.o3.ll
 // RUN: FileCheck --check-prefix O3 %s < %t.o3.ll
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <weft/repeat.h>
@@ -256,6 +257,27 @@ void labels(int n) {
     }
 }
 void last(void) {}
+// Without them the program would have other locks than it ever has.
+// CHECK-LABEL: define dso_local void @locks_all(
+// CHECK-NOT: call i32 @__weft_repeat
+// CHECK: ret void
+// CHECK-LABEL: define dso_local void @locks_each(
+// CHECK: call i32 @__weft_repeat(i32 2)
+// CHECK: ret void
+void locks_all(pthread_mutex_t *m, int n) {
+    for (int i = 0; i < n; i++) pthread_mutex_lock(&m[i]);
+    f(1);
+    for (int i = n; i-- > 0;) pthread_mutex_unlock(&m[i]);
+}
+void locks_each(pthread_mutex_t *m, int n) {
+    for (int i = 0; i < n; i++) {
+        pthread_mutex_lock(&m[i]);
+        f(i);
+        pthread_mutex_unlock(&m[i]);
+    }
+}
+// CHECK-LABEL: define dso_local void @end(
+void end(void) {}
 
 // NAKED: define linkonce_odr hidden i32 @__weft_repeat(i32 {{.*}}) #[[A:[0-9]+]] comdat
 // NAKED-NEXT: xorl %eax, %eax
