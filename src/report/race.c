@@ -15,7 +15,7 @@
  * last one first: what it touched last made it fail. The first place with a race is the answer, or a lost update, if there is one among
  * the last NEAR accesses. Without a race, it is the first place that was come between. If it touched none of these (it had only the results
  * of other threads), the accesses of all threads are gone through in the same way; and if there is nothing, it is the failing thread's
- * last pair. */
+ * last pair, of those that could have been in another order if there are any. */
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -52,6 +52,7 @@ struct place {
     uint32_t n;
     uint32_t recent; /* slot of who was here last */
     enum weft_race_kind kind;
+    bool forced; /* of the last pair: it could not have been in another order */
     uint32_t nfound;
     uint64_t found[WEFT_RACE_ACCESSES];
 };
@@ -147,9 +148,10 @@ static bool overlap(const struct weft_access *a, const struct weft_access *b) {
 }
 static bool writes(const struct weft_access *a) { return a->what & WEFT_ACC_WRITE; }
 
-static void keep(struct place *p, enum weft_race_kind kind, uint32_t n, uint64_t a, uint64_t b, uint64_t c) {
-    if (kind < p->kind) return;
+static void keep(struct place *p, enum weft_race_kind kind, bool forced, uint32_t n, uint64_t a, uint64_t b, uint64_t c) {
+    if (kind < p->kind || (kind == p->kind && forced && !p->forced)) return;
     p->kind = kind;
+    p->forced = forced;
     p->nfound = n;
     p->found[0] = a;
     p->found[1] = b;
@@ -165,11 +167,11 @@ static void conflict(const struct search *s, struct place *p, uint64_t mine, uin
         between = writes(a) ? !before || !after : before && after;
         lost = !before && writes(a) && after && s->list[mine].addr == b->addr && bytes(&s->list[mine]) == bytes(b);
     }
-    if (between && is_forced(s, o, b->slot)) between = false;
-    if (between)
-        keep(p, race && lost ? WEFT_RACE_LOST : race ? WEFT_RACE_TORN : WEFT_RACE_BETWEEN, 3, mine, o, i);
+    bool forced = is_forced(s, o, b->slot);
+    if (between && !forced)
+        keep(p, race && lost ? WEFT_RACE_LOST : race ? WEFT_RACE_TORN : WEFT_RACE_BETWEEN, false, 3, mine, o, i);
     else
-        keep(p, race ? WEFT_RACE_PAIR : WEFT_RACE_LAST, 2, o, i, 0);
+        keep(p, race ? WEFT_RACE_PAIR : WEFT_RACE_LAST, !race && forced, 2, o, i, 0);
 }
 
 static void access_at(const struct search *s, struct place *p, uint64_t i) {
@@ -246,8 +248,9 @@ static void answer(const struct search *s, const struct place *p, struct weft_ra
     out->size = to > from ? (uint32_t)(to - from) : 0;
 }
 
-/* Goes back through the accesses of the thread (0: of all) to the first place that has at least that. */
-static bool look_back(struct search *s, uint64_t n, uint32_t slot, enum weft_race_kind least, struct weft_race *out) {
+/* Goes back through the accesses of the thread (0: of all) to the first place that has at least that; forced: also a pair that could not
+ * have been in another order. */
+static bool look_back(struct search *s, uint64_t n, uint32_t slot, enum weft_race_kind least, bool forced, struct weft_race *out) {
     const struct place *best = NULL;
     uint64_t seen = 0;
     for (uint64_t i = n; i-- > 0 && seen < (best ? NEAR : BACK);) {
@@ -257,7 +260,7 @@ static bool look_back(struct search *s, uint64_t n, uint32_t slot, enum weft_rac
         uint64_t end = a->addr + bytes(a);
         for (uint64_t p = a->addr & ~((1ull << GRAIN) - 1); p < end; p += 1ull << GRAIN) {
             const struct place *q = place_of(s, p, false);
-            if (!q || q->kind < least || q->kind == WEFT_RACE_NONE) continue;
+            if (!q || q->kind < least || q->kind == WEFT_RACE_NONE || (q->forced && !forced)) continue;
             if (!best || (q->kind == WEFT_RACE_LOST && best->kind != WEFT_RACE_LOST)) best = q;
         }
     }
@@ -275,9 +278,9 @@ void weft__race_find(const struct weft_access *list, uint64_t n, uint32_t slot, 
     s.clocks = weft__alloc((size_t)s.slots * s.slots * sizeof *s.clocks);
     s.forced = weft__alloc((size_t)s.slots * s.slots * sizeof *s.forced);
     walk(&s, n);
-    if (!look_back(&s, n, slot, WEFT_RACE_PAIR, out) && !look_back(&s, n, slot, WEFT_RACE_BETWEEN, out)) {
-        out->elsewhere = look_back(&s, n, 0, WEFT_RACE_PAIR, out) || look_back(&s, n, 0, WEFT_RACE_BETWEEN, out);
-        if (!out->elsewhere) look_back(&s, n, slot, WEFT_RACE_LAST, out);
+    if (!look_back(&s, n, slot, WEFT_RACE_PAIR, false, out) && !look_back(&s, n, slot, WEFT_RACE_BETWEEN, false, out)) {
+        out->elsewhere = look_back(&s, n, 0, WEFT_RACE_PAIR, false, out) || look_back(&s, n, 0, WEFT_RACE_BETWEEN, false, out);
+        if (!out->elsewhere && !look_back(&s, n, slot, WEFT_RACE_LAST, false, out)) look_back(&s, n, slot, WEFT_RACE_LAST, true, out);
     }
     for (size_t i = 0; i < s.objects_room; i++) free(s.objects[i].clock);
     free(s.objects);

@@ -165,6 +165,27 @@ static void forced(void **state) {
     assert_int_equal(find(1).kind, WEFT_RACE_LAST);
 }
 
+/* Without a race: not what was written before the thread began, if there is anything that could have come in another order. */
+static void last_in_another_order(void **state) {
+    (void)state;
+    add(1, W, 0x100);
+    add(1, W, 0x104);
+    add(1, S, 0x800); /* starts both */
+    add(2, S, 0x800);
+    add(3, S, 0x800);
+    for (uint32_t s = 2; s <= 3; s++) {
+        add(s, S | WEFT_ACCESS_LOCK, 0x900);
+        add(s, s == 2 ? W : R, 0x100);
+        if (s == 3) add(s, R, 0x104);
+        add(s, S | WEFT_ACCESS_UNLOCK, 0x900);
+    }
+    struct weft_race r = find(3);
+    assert_int_equal(r.kind, WEFT_RACE_LAST);
+    assert_int_equal(r.addr, 0x100);
+    assert_int_equal(r.index[0], 6);
+    assert_int_equal(r.index[1], 9);
+}
+
 static void nothing(void **state) {
     (void)state;
     assert_int_equal(find(1).kind, WEFT_RACE_NONE);
@@ -180,7 +201,7 @@ static void nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lost_update), cmocka_unit_test(locked),  cmocka_unit_test(joined),
-        cmocka_unit_test(atomics),     cmocka_unit_test(nearest), cmocka_unit_test(nothing),
+        cmocka_unit_test(atomics),     cmocka_unit_test(nearest), cmocka_unit_test(last_in_another_order), cmocka_unit_test(nothing),
         cmocka_unit_test(first_of_several), cmocka_unit_test(fresh), cmocka_unit_test(elsewhere),   cmocka_unit_test(forced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
