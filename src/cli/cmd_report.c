@@ -115,6 +115,24 @@ static char *name_of(struct weft_report *r, uint64_t addr) {
     return b.s;
 }
 
+/* Replays once more, with stops at the accesses that are to blame, for their stacks and values. */
+static void look_at_race(struct collecting *c, const struct weft_access *list) {
+    struct weft_report *r = c->r;
+    r->variable = name_of(r, r->race.addr);
+    memset(c->list->stop, 0, sizeof c->list->stop);
+    c->list->stops = r->race.n;
+    c->list->next = 0;
+    for (size_t i = 0; i < r->race.n; i++) {
+        r->seen[i].a = list[r->race.index[i]];
+        c->list->stop[i] = r->seen[i].a;
+        c->list->stop[i].what = 0;
+    }
+    c->again = true;
+    if (replay(c) < 0) return;
+    for (size_t i = 0; i < r->race.n; i++)
+        if (!r->seen[i].stack.n && r->seen[i].a.site) weft__stack_add(r, &r->seen[i].stack, r->seen[i].a.site - 1, NULL);
+}
+
 static void blame(struct collecting *c) {
     struct weft_report *r = c->r;
     uint64_t n;
@@ -127,22 +145,12 @@ static void blame(struct collecting *c) {
             break;
         }
     if (r->slot) c->blamed = r->slot;
-    if (r->failed && c->blamed) weft__race_find(list, n, c->blamed, &r->race);
-    if (r->race.kind) {
-        r->variable = name_of(r, r->race.addr);
-        memset(c->list->stop, 0, sizeof c->list->stop);
-        c->list->stops = r->race.n;
-        c->list->next = 0;
-        for (size_t i = 0; i < r->race.n; i++) {
-            r->seen[i].a = list[r->race.index[i]];
-            c->list->stop[i] = r->seen[i].a;
-            c->list->stop[i].what = 0;
-        }
-        c->again = true;
-        if (replay(c) == 0) {
-            for (size_t i = 0; i < r->race.n; i++)
-                if (!r->seen[i].stack.n && r->seen[i].a.site) weft__stack_add(r, &r->seen[i].stack, r->seen[i].a.site - 1, NULL);
-        }
+    if (r->failed && c->blamed) weft__race_find(list, n, c->blamed, true, &r->race);
+    if (r->race.kind) look_at_race(c, list);
+    if (r->race.kind == WEFT_RACE_EARLY && r->seen[0].bytes && r->seen[0].value) { /* what is not zero was there from the start */
+        weft__report_forget_race(r);
+        weft__race_find(list, n, c->blamed, false, &r->race);
+        if (r->race.kind) look_at_race(c, list);
     }
     if (r->accesses > n)
         weft__strbuf_printf(&r->notes, "the search for races looked at the last %llu of %llu accesses\n", (unsigned long long)n,

@@ -15,7 +15,8 @@
  * last one first: what it touched last made it fail. The first place with a race is the answer, or a lost update, if there is one among
  * the last NEAR accesses. Without a race, it is the first place that was come between. If it touched none of these (it had only the results
  * of other threads), the accesses of all threads are gone through in the same way; and if there is nothing, it is the failing thread's
- * last pair, of those that could have been in another order if there are any. */
+ * last pair that could have been in another order; then a word that it read before anybody wrote it; then its last pair. If its last access
+ * was at NULL, and the pointer was read where nobody has written, that comes first. */
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -25,6 +26,8 @@
 #define WIDEST 4096u     /* bytes of one access that are looked at */
 #define THREADS 6u       /* last accesses of so many threads are kept for each place */
 #define NEAR 256u
+#define JUST_BEFORE 3u   /* an access at NULL: the pointer was read there */
+#define NOWHERE 65536u   /* below that nothing is mapped: an access that failed */
 #define BACK 100000u     /* so many accesses of the failing thread are gone through */
 
 #define NONE UINT64_MAX
@@ -36,6 +39,7 @@ const char *weft__race_text(enum weft_race_kind kind) {
     case WEFT_RACE_PAIR: return "no synchronisation orders these accesses: a data race";
     case WEFT_RACE_TORN: return "no synchronisation orders these accesses (a data race), and one came between two of another thread's";
     case WEFT_RACE_LOST: return "no synchronisation orders these accesses (a data race), and what the one in the middle wrote is lost";
+    case WEFT_RACE_EARLY: return "nobody had written what is read here; perhaps another thread was to do so first";
     case WEFT_RACE_NONE: break;
     }
     return "none was found";
@@ -51,6 +55,7 @@ struct place {
     struct last last[THREADS];
     uint32_t n;
     uint32_t recent; /* slot of who was here last */
+    bool written;    /* in this life of the memory, by anybody */
     enum weft_race_kind kind;
     bool forced; /* of the last pair: it could not have been in another order */
     uint32_t nfound;
@@ -202,6 +207,7 @@ static void access_at(const struct search *s, struct place *p, uint64_t i) {
     if (p->recent != b->slot) l->first = NONE;
     p->recent = b->slot;
     if (!writes(b)) return;
+    p->written = true;
     l->write = i;
     if (l->first == NONE) l->first = i;
 }
@@ -268,7 +274,30 @@ static bool look_back(struct search *s, uint64_t n, uint32_t slot, enum weft_rac
     return best;
 }
 
-void weft__race_find(const struct weft_access *list, uint64_t n, uint32_t slot, struct weft_race *out) {
+/* The thread's last read of a word that nobody has written: what was to come first may not have come at all, and so is in no pair. most: so
+ * many accesses are looked at. */
+static bool read_early(struct search *s, uint64_t n, uint32_t slot, uint64_t most, struct weft_race *out) {
+    uint64_t seen = 0;
+    for (uint64_t i = n; i-- > 0 && seen < most;) {
+        const struct weft_access *a = &s->list[i];
+        if (a->slot != slot || a->what & (WEFT_ACCESS_SYNC | WEFT_ACCESS_FRESH)) continue;
+        seen++;
+        const struct place *q = writes(a) || bytes(a) > 16 || a->addr < NOWHERE ? NULL : place_of(s, a->addr, false);
+        if (!q || q->written) continue;
+        *out = (struct weft_race){.kind = WEFT_RACE_EARLY, .n = 1, .index = {i}, .addr = a->addr, .size = bytes(a)};
+        return true;
+    }
+    return false;
+}
+
+/* Whether the thread's last access is one at NULL, or near it. */
+static bool ends_at_null(const struct search *s, uint64_t n, uint32_t slot) {
+    for (uint64_t i = n; i-- > 0;)
+        if (s->list[i].slot == slot && !(s->list[i].what & (WEFT_ACCESS_SYNC | WEFT_ACCESS_FRESH))) return s->list[i].addr < NOWHERE;
+    return false;
+}
+
+void weft__race_find(const struct weft_access *list, uint64_t n, uint32_t slot, bool early, struct weft_race *out) {
     struct search s = {.list = list};
     *out = (struct weft_race){0};
     for (uint64_t i = 0; i < n; i++)
@@ -278,9 +307,11 @@ void weft__race_find(const struct weft_access *list, uint64_t n, uint32_t slot, 
     s.clocks = weft__alloc((size_t)s.slots * s.slots * sizeof *s.clocks);
     s.forced = weft__alloc((size_t)s.slots * s.slots * sizeof *s.forced);
     walk(&s, n);
-    if (!look_back(&s, n, slot, WEFT_RACE_PAIR, false, out) && !look_back(&s, n, slot, WEFT_RACE_BETWEEN, false, out)) {
+    if (early && ends_at_null(&s, n, slot) && read_early(&s, n, slot, JUST_BEFORE, out)) {
+    } else if (!look_back(&s, n, slot, WEFT_RACE_PAIR, false, out) && !look_back(&s, n, slot, WEFT_RACE_BETWEEN, false, out)) {
         out->elsewhere = look_back(&s, n, 0, WEFT_RACE_PAIR, false, out) || look_back(&s, n, 0, WEFT_RACE_BETWEEN, false, out);
-        if (!out->elsewhere && !look_back(&s, n, slot, WEFT_RACE_LAST, false, out)) look_back(&s, n, slot, WEFT_RACE_LAST, true, out);
+        if (!out->elsewhere && !look_back(&s, n, slot, WEFT_RACE_LAST, false, out) && !(early && read_early(&s, n, slot, NEAR, out)))
+            look_back(&s, n, slot, WEFT_RACE_LAST, true, out);
     }
     for (size_t i = 0; i < s.objects_room; i++) free(s.objects[i].clock);
     free(s.objects);

@@ -128,6 +128,16 @@ int weft__report_order(struct weft_report *r, struct weft_err *err) {
     return 0;
 }
 
+void weft__report_forget_race(struct weft_report *r) {
+    for (size_t i = 0; i < WEFT_RACE_ACCESSES; i++) {
+        stack_fini(&r->seen[i].stack);
+        r->seen[i] = (struct weft_seen){0};
+    }
+    free(r->variable);
+    r->variable = NULL;
+    r->race = (struct weft_race){0};
+}
+
 void weft__report_fini(struct weft_report *r) {
     weft__blocks_fini(&r->blocks);
     free(r->order.list);
@@ -135,10 +145,9 @@ void weft__report_fini(struct weft_report *r) {
     weft__symbols_free(r->symbols);
     free(r->status);
     free(r->stuck);
-    free(r->variable);
+    weft__report_forget_race(r);
     place_fini(&r->last);
     stack_fini(&r->stack);
-    for (size_t i = 0; i < WEFT_RACE_ACCESSES; i++) stack_fini(&r->seen[i].stack);
     weft__strbuf_fini(&r->notes);
     weft__relevant_fini(&r->relevant);
     free(r->relevant_in);

@@ -11,6 +11,7 @@
 /* ---- race.c ---- */
 enum weft_race_kind {
     WEFT_RACE_NONE = 0,
+    WEFT_RACE_EARLY,  /* a read of what nobody has written yet */
     WEFT_RACE_LAST,   /* the last accesses of two threads that conflict; they are ordered */
     WEFT_RACE_BETWEEN, /* ordered, but one came between two of another thread's that it does not go with */
     WEFT_RACE_PAIR,   /* two that nothing orders: a data race */
@@ -28,7 +29,7 @@ struct weft_race {
     uint32_t size;
 };
 /* list: as of struct weft_accesses, in order. slot: of the thread that failed. */
-void weft__race_find(const struct weft_access *list, uint64_t n, uint32_t slot, struct weft_race *out);
+void weft__race_find(const struct weft_access *list, uint64_t n, uint32_t slot, bool early, struct weft_race *out);
 
 /* ---- the report ---- */
 struct weft_place {
@@ -82,6 +83,7 @@ struct weft_report {
 };
 int weft__report_order(struct weft_report *r, struct weft_err *err) WEFT_MUST; /* from blocks; sliced: and relevant_in */
 void weft__report_fini(struct weft_report *r);
+void weft__report_forget_race(struct weft_report *r);
 void weft__stack_add(struct weft_report *r, struct weft_stack *s, uint64_t pc, const char *function);
 void weft__place_of(struct weft_report *r, uint64_t pc, struct weft_place *out);
 /* What the access does: "reads", "writes (atomic)". */

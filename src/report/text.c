@@ -38,7 +38,7 @@ static void put_race(struct weft_report *r, FILE *out) {
         if (r->failed && !r->stuck && r->accesses) fprintf(out, "race      none was found among %" PRIu64 " accesses\n", r->looked_at);
         return;
     }
-    static const char *const how[] = {[WEFT_RACE_LAST] = "none was found; the last conflict is", [WEFT_RACE_BETWEEN] = "perhaps"};
+    static const char *const how[] = {[WEFT_RACE_EARLY] = "perhaps: read too early,", [WEFT_RACE_LAST] = "none was found; the last conflict is", [WEFT_RACE_BETWEEN] = "perhaps"};
     fprintf(out, "race      %s on %s (%u byte%s at 0x%" PRIx64 "):\n          %s\n", r->race.kind < WEFT_RACE_PAIR ? how[r->race.kind] : "likely",
             r->variable, r->race.size, r->race.size == 1 ? "" : "s", r->race.addr, weft__race_text(r->race.kind));
     if (r->race.elsewhere) fputs("          the failing thread did not touch it: it may have another cause\n", out);

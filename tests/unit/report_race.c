@@ -23,7 +23,7 @@ static void add(uint32_t slot, uint32_t what, uint64_t addr) {
 }
 static struct weft_race find(uint32_t slot) {
     struct weft_race r;
-    weft__race_find(list, n, slot, &r);
+    weft__race_find(list, n, slot, true, &r);
     n = 0;
     return r;
 }
@@ -186,6 +186,35 @@ static void last_in_another_order(void **state) {
     assert_int_equal(r.index[1], 9);
 }
 
+/* What another thread was to write first, and had not: its write is in no pair. */
+static void too_early(void **state) {
+    (void)state;
+    add(1, W, 0x100);
+    add(1, S, 0x800); /* starts the other */
+    add(2, S, 0x800);
+    add(2, R, 0x20000);
+    add(2, R, 0x100);
+    struct weft_race r = find(2);
+    assert_int_equal(r.kind, WEFT_RACE_EARLY);
+    assert_int_equal(r.n, 1);
+    assert_int_equal(r.addr, 0x20000);
+    assert_int_equal(r.size, 4);
+    assert_int_equal(r.index[0], 3);
+}
+
+/* A pointer that was not there yet, whatever else was raced on before. */
+static void null_first(void **state) {
+    (void)state;
+    add(2, W, 0x10000);
+    add(1, R, 0x10000);
+    add(2, W, 0x20000);
+    add(1, 8, 0x20008);
+    add(1, R, 0x18);
+    struct weft_race r = find(1);
+    assert_int_equal(r.kind, WEFT_RACE_EARLY);
+    assert_int_equal(r.addr, 0x20008);
+}
+
 static void nothing(void **state) {
     (void)state;
     assert_int_equal(find(1).kind, WEFT_RACE_NONE);
@@ -194,14 +223,14 @@ static void nothing(void **state) {
     add(1, R, 0x100);
     assert_int_equal(find(1).kind, WEFT_RACE_NONE);
     add(2, R, 0x100);
-    add(1, R, 0x100);
+    add(1, R | WEFT_ACC_WRITE, 0x300);
     assert_int_equal(find(1).kind, WEFT_RACE_NONE);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lost_update), cmocka_unit_test(locked),  cmocka_unit_test(joined),
-        cmocka_unit_test(atomics),     cmocka_unit_test(nearest), cmocka_unit_test(last_in_another_order), cmocka_unit_test(nothing),
+        cmocka_unit_test(atomics),     cmocka_unit_test(nearest), cmocka_unit_test(last_in_another_order), cmocka_unit_test(too_early), cmocka_unit_test(null_first), cmocka_unit_test(nothing),
         cmocka_unit_test(first_of_several), cmocka_unit_test(fresh), cmocka_unit_test(elsewhere),   cmocka_unit_test(forced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
