@@ -188,6 +188,14 @@ int weft__own_begin(struct weft_thread *t, long nr, const long a[6], long b[6]) 
     return WEFT_OWN_LIVE;
 }
 
+/* Its turn may have ended since it found something to read, and another thread may have read that. */
+void weft__own_ready(struct weft_thread *t, long nr) {
+    struct own *o = of(t->live - 1);
+    if (!o || (nr != SYS_read && nr != SYS_recvfrom) || o->kind != STREAM || o->at_once || is_ready(o, POLLIN)) return;
+    if (wait_for(t, o, POLLIN) == EINTR) weft__missing("a signal comes while it waits for a pipe of its own");
+    weft__order(t, &objects[o->object]);
+}
+
 /* The call was done with the shadow. */
 void weft__own_end(long nr, const long a[6]) {
     struct own *o = of(a[0]);

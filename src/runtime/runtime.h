@@ -146,7 +146,7 @@ struct weft_thread {
     uint32_t given_of;            /* the number of the thread of the trace whose item that was */
     uint32_t last_lent, lent_of;  /* the same, of the last one that was another thread's */
     uint32_t first_given;         /* all before have been used */
-    int live;                     /* it makes a call with a descriptor of the runtime's (own.c) */
+    int live;                     /* it makes a call with the shadow of this descriptor (own.c), + 1 */
     uint32_t passes;              /* of loops: used up */
     uint64_t *rows;               /* by rank of the loop: iterations since it began; NULL: none so far */
     struct weft_came_to {         /* where it has come to, and how often: a hash table */
