@@ -12,6 +12,9 @@
  * how much of each string is read. An argument that the format passes over is an int. Where %n goes is replaced by a word in
  * the buffer.
  *
+ * What a conversion that the program has registered takes only its own function knows, with what is behind its pointers: a
+ * format that has one is refused, once there are threads (before, libc is called as it is).
+ *
  * This runs on the runtime's stack: what the program may find below its stack pointer is not touched. */
 #include "format.h"
 #include "runtime.h"
@@ -42,6 +45,11 @@ struct spec {
     int len;
     unsigned conversion;
 };
+
+static unsigned char registered[256]; /* letters of register_printf_specifier and its relatives */
+WEFT_HIDDEN void weft__format_registered(unsigned letter) {
+    if (letter < sizeof registered) __atomic_store_n(&registered[letter], 1, __ATOMIC_RELAXED);
+}
 
 static int argument(struct walk *w, long position, enum kind kind) {
     long n = position ? position : ++w->counted;
@@ -76,6 +84,9 @@ static struct spec parse(struct walk *w, size_t *i) {
     }
     while (format_length(format_at(f, *i), &s.len)) ++*i;
     s.conversion = format_at(f, *i);
+    if (s.conversion < sizeof registered && __atomic_load_n(&registered[s.conversion], __ATOMIC_RELAXED))
+        weft__refuse("not supported: %s in a format, which is the program's own (register_printf_specifier)",
+                     (char[]){'%', (char)s.conversion, 0});
     switch (s.conversion) {
     case 'd': case 'i': case 'o': case 'u': case 'x': case 'X': case 'b': case 'B': case 'c': case 'C':
     case 's': case 'S': case 'p': case 'n':

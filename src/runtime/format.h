@@ -69,5 +69,6 @@ struct weft_args {
     struct weft_count *counts;
     int message; /* there is a %m */
 };
+__attribute__((visibility("hidden"))) void weft__format_registered(unsigned letter); /* it is the program's own */
 
 #endif

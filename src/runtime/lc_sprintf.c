@@ -112,3 +112,18 @@ WEFT_API int swprintf(wchar_t *d, size_t n, const wchar_t *fmt, ...) { VARARGS(v
 WEFT_API int __swprintf_chk(wchar_t *d, size_t n, int chk, size_t room, const wchar_t *fmt, ...) {
     VARARGS(__vswprintf_chk(d, n, chk, room, fmt, ap));
 }
+
+/* ---- conversions of the program's own: which letters mean something else than in libc (format.c refuses these) */
+
+WEFT_API int register_printf_specifier(int letter, void *print, void *arguments) {
+    weft__format_registered((unsigned)letter);
+    return REAL(register_printf_specifier)(letter, print, arguments);
+}
+WEFT_API int register_printf_function(int letter, void *print, void *arguments) {
+    weft__format_registered((unsigned)letter);
+    return REAL(register_printf_function)(letter, print, arguments);
+}
+WEFT_API int register_printf_modifier(const wchar_t *text) {
+    weft__format_registered((unsigned)*text);
+    return REAL(register_printf_modifier)(text);
+}

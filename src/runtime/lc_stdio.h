@@ -47,6 +47,9 @@ long weft__on_rt(void *fn, ...);
     X(int, __isoc99_vsscanf, (void *, const void *, va_list))                                                          \
     X(int, vswscanf, (void *, const void *, va_list))                                                                  \
     X(int, __isoc99_vswscanf, (void *, const void *, va_list))                                                         \
+    X(int, register_printf_specifier, (int, void *, void *))                                                           \
+    X(int, register_printf_function, (int, void *, void *))                                                            \
+    X(int, register_printf_modifier, (const wchar_t *))                                                                \
     X(int, fputs, (const char *, FILE *))                                                                              \
     X(int, fputs_unlocked, (const char *, FILE *))                                                                     \
     X(int, puts, (const char *))                                                                                       \
