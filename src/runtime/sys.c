@@ -703,17 +703,22 @@ static long do_ioctl(struct weft_thread *t, const long a[6]) {
         {0x40044900, ""}, /* INOTIFY_IOC_SETNEXTWD */
         {0x40085400, "i2=8"}, /* TFD_IOC_SET_TICKS */
         {FICLONE, ""}, {FICLONERANGE, "i2=32"}, {FS_IOC_GETFLAGS, "o2=4"}, {FS_IOC_SETFLAGS, "i2=4"}, {FS_IOC_FSGETXATTR, "o2=28"},
-        {BLKGETSIZE64, "o2=8"}, {BLKSSZGET, "o2=4"}, {RNDGETENTCNT, "o2=4"},
+        {BLKGETSIZE64, "o2=8"}, {BLKSSZGET, "o2=4"}, {BLKGETSIZE, "o2=8"}, {BLKBSZGET, "o2=4"}, {BLKPBSZGET, "o2=4"}, {BLKROGET, "o2=4"},
+        {RNDGETENTCNT, "o2=4"},
         /* terminals */
         {TCGETS, "o2=36"}, {TCSETS, "i2=36"}, {TCSETSW, "i2=36"}, {TCSETSF, "i2=36"}, {TCSBRK, ""}, {TCXONC, ""}, {TCFLSH, ""},
         {TIOCGWINSZ, "o2=8"}, {TIOCSWINSZ, "i2=8"}, {TIOCGPGRP, "o2=4"}, {TIOCSPGRP, "i2=4"}, {TIOCGSID, "o2=4"},
         {TIOCOUTQ, "o2=4"}, {TIOCSCTTY, ""}, {TIOCNOTTY, ""}, {TIOCGPTN, "o2=4"}, {TIOCSPTLCK, "i2=4"},
         {TCGETA, "o2=18"}, {TCSETA, "i2=18"}, {TCSETAW, "i2=18"}, {TCSETAF, "i2=18"}, {TCSBRKP, ""}, {TIOCEXCL, ""}, {TIOCNXCL, ""},
         {TIOCGEXCL, "o2=4"}, {TIOCPKT, "i2=4"}, {TIOCGPKT, "o2=4"}, {TIOCGPTLCK, "o2=4"}, {TIOCGETD, "o2=4"}, {TIOCSETD, "i2=4"}, {TIOCMGET, "o2=4"},
-        {TIOCGSOFTCAR, "o2=4"}, {TIOCSSOFTCAR, "i2=4"}, {TIOCSTI, "i2=1"},
+        {TIOCGSOFTCAR, "o2=4"}, {TIOCSSOFTCAR, "i2=4"}, {TIOCSTI, "i2=1"}, {TIOCGPTPEER, ""}, {TIOCSIG, ""}, {TIOCVHANGUP, ""}, {TIOCSBRK, ""}, {TIOCCBRK, ""},
+        {TIOCMSET, "i2=4"}, {TIOCMBIS, "i2=4"}, {TIOCMBIC, "i2=4"}, {TIOCGDEV, "o2=4"},
+        {_IOC(_IOC_READ, 'T', 0x2a, 44), "o2=44"}, {_IOC(_IOC_WRITE, 'T', 0x2b, 44), "i2=44"}, /* TCGETS2, TCSETS2, TCSETSW2, TCSETSF2 */
+        {_IOC(_IOC_WRITE, 'T', 0x2c, 44), "i2=44"}, {_IOC(_IOC_WRITE, 'T', 0x2d, 44), "i2=44"},
         /* sockets and network interfaces */
         {SIOCATMARK, "o2=4"}, {SIOCGIFNAME, "b2=40"}, {SIOCGIFFLAGS, "b2=40"}, {SIOCGIFADDR, "b2=40"}, {SIOCGIFNETMASK, "b2=40"},
         {SIOCGIFBRDADDR, "b2=40"}, {SIOCGIFMTU, "b2=40"}, {SIOCGIFHWADDR, "b2=40"}, {SIOCGIFINDEX, "b2=40"},
+        {SIOCGIFDSTADDR, "b2=40"}, {SIOCGIFMETRIC, "b2=40"}, {SIOCGIFTXQLEN, "b2=40"}, {SIOCSPGRP, "i2=4"}, {SIOCGPGRP, "o2=4"}, {FIOSETOWN, "i2=4"}, {FIOGETOWN, "o2=4"},
     };
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].req == (unsigned long)a[1]) return weft__emulated(t, SYS_ioctl, a, known[i].params);
