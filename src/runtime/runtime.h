@@ -590,6 +590,7 @@ void weft__group_add(struct weft_thread *t, const void *p, size_t n, int width, 
 int weft__group_pass(struct weft_thread *t);              /* 1: had to wait, so something may be lost again */
 /* Of a string: characters before its end, at most `most`; whole: that was found, not memory that cannot be read. */
 size_t weft__group_length(const void *s, int width, size_t most, int *whole);
+WEFT_HIDDEN int weft__poke(uint64_t p); /* whether it can be written, the same */
 WEFT_HIDDEN int weft__peek(uint64_t p); /* whether p can be read: faults must happen in the function that is called, not here. (deliver.S) */
 
 /* ---- sys.c, sysdisp.c */

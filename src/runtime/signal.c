@@ -61,6 +61,7 @@ struct kernel_sigaction {
 };
 static struct kernel_sigaction user[65]; /* what the program asked for; under user_lock */
 static int user_lock;
+WEFT_HIDDEN int weft__fault_handlers; /* it handles SIGSEGV or SIGBUS now: these may mean that memory is to be made accessible */
 WEFT_HIDDEN int weft__handlers; /* the program has handled a signal: waits must be interruptible */
 
 /* The bytes of a SIGNAL item. */
@@ -519,12 +520,12 @@ static void die(struct weft_thread *t, int sig, uint64_t ip, siginfo_t *info) {
         for (;;) weft__raw(SYS_pause); /* another thread is dying: it takes the process along */
 }
 
-extern const char weft__peek_at[], weft__peek_no[];
+extern const char weft__peek_at[], weft__poke_at[], weft__peek_no[];
 static void on_fault(int sig, siginfo_t *info, void *ctx) {
     struct weft_thread *t = weft__self();
     struct kernel_context *c = ctx;
     uint64_t ip = (uint64_t)c->regs[REG_RIP];
-    if (ip == (uint64_t)weft__peek_at && info->si_code > 0) {
+    if ((ip == (uint64_t)weft__peek_at || ip == (uint64_t)weft__poke_at) && info->si_code > 0) {
         c->regs[REG_RIP] = (greg_t)weft__peek_no;
         return;
     }
@@ -690,6 +691,8 @@ long weft__sys_sigaction(struct weft_thread *t, const long a[6]) {
         k.mask &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
         user[sig] = k;
         if (has) weft__handlers = 1;
+        weft__fault_handlers = (user[SIGSEGV].handler != SIG_DFL && user[SIGSEGV].handler != SIG_IGN) ||
+                               (user[SIGBUS].handler != SIG_DFL && user[SIGBUS].handler != SIG_IGN);
         if (RECORD && !(BIT(sig) & (FAULTS | BIT(SIGSYS) | BIT(32) | BIT(33)))) {
             unsigned long pass = k.flags & (SA_NOCLDSTOP | SA_NOCLDWAIT);
             if (has)

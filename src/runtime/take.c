@@ -198,6 +198,44 @@ static inline void take2(const void *d, const void *s, size_t n) {
     if (unlikely(weft__accesses)) take2_slow(d, n, s);
 }
 
+/* Memory that the program has protected, and makes accessible when a handler of its own is told (collectors of garbage do so to see what
+ * is written), or that lies behind the end of a file: the access has to fail on the program's stack. So if there is such a handler,
+ * what is about to be copied is tried first. If something cannot be accessed the operation is left, and the program's stack
+ * made so that weft__block_again does that access, and then the rest. */
+extern int weft__fault_handlers WEFT_HIDDEN;
+extern const char weft__block_again[] WEFT_HIDDEN;
+
+/* Where p, n bytes and no more than a page, cannot be accessed; 0: nowhere. */
+static uint64_t absent(const void *p, size_t n, int (*can)(uint64_t)) {
+    uint64_t from = (uint64_t)(uintptr_t)p, last = from + n - 1;
+    if (!can(from)) return from;
+    return last >> 12 != from >> 12 && !can(last) ? last & ~4095ul : 0;
+}
+static __attribute__((noinline)) int leave_at(const char *frame, char *d, const char *s, size_t n, const uint64_t call[4], void *result) {
+    struct weft_tls *tls = &__weft_tls;
+    uint64_t *top = (uint64_t *)tls->rt_sp; /* weft__switch: the program's stack pointer, rbx, the way back */
+    if (tls->depth != 1 || frame + 8 != (const char *)(top - 3) || top[-1] != tls->saved[0]) return 0;
+    uint64_t at = s ? absent(s, n, weft__peek) : 0;
+    int written = !at;
+    if (!at && !(at = absent(d, n, weft__poke))) return 0;
+    uint64_t *sp = (uint64_t *)top[-1];
+    *--sp = (uint64_t)(uintptr_t)result;
+    for (int i = 3; i >= 0; i--) *--sp = call[i];
+    *--sp = (uint64_t)written;
+    *--sp = at;
+    *--sp = (uint64_t)(uintptr_t)weft__block_again;
+    top[-1] = (uint64_t)(uintptr_t)sp;
+    return 1;
+}
+/* Of a wrapped operation, with k bytes to do at d and s; what is left of it, this included, is the call that follows. */
+#define LEFT(d, s, k, ...)                                                                                             \
+    (unlikely(weft__fault_handlers) && (k) &&                                                                          \
+     leave_at(__builtin_frame_address(0), d, s, k, (const uint64_t[4]){__VA_ARGS__}, result))
+#define W(x) (uint64_t)(uintptr_t)(x)
+void *__weft_memcpy(void *, const void *, size_t);
+void *__weft_memmove(void *, const void *, size_t);
+void *__weft_memset(void *, int, size_t);
+
 extern void *(*weft__real_memcpy)(void *, const void *, size_t);
 extern void *(*weft__real_memmove)(void *, const void *, size_t);
 extern void *(*weft__real_memset)(void *, int, size_t);
@@ -206,10 +244,12 @@ WEFT_HIDDEN void *weft__t_memcpy(void *d, const void *s, size_t n) {
     char *a = d;
     const char *b = s;
     size_t all = n;
+    void *result = d;
     do {
         size_t k = part(n, all);
         tick();
         if (k) take2(a, b, k);
+        if (LEFT(a, b, k, W(__weft_memcpy), W(a), W(b), n)) return d;
         weft__real_memcpy(a, b, k);
         a += k;
         b += k;
@@ -222,11 +262,13 @@ WEFT_HIDDEN void *weft__t_memmove(void *d, const void *s, size_t n) {
     char *a = d;
     const char *b = s;
     size_t all = n;
+    void *result = d;
     if (a <= b || a >= b + n) {
         do {
             size_t k = part(n, all);
             tick();
             if (k) take2(a, b, k);
+            if (LEFT(a, b, k, W(__weft_memmove), W(a), W(b), n)) return d;
             weft__real_memmove(a, b, k);
             a += k;
             b += k;
@@ -238,6 +280,7 @@ WEFT_HIDDEN void *weft__t_memmove(void *d, const void *s, size_t n) {
             n -= k;
             tick();
             take2(a + n, b + n, k);
+            if (LEFT(a + n, b + n, k, W(__weft_memmove), W(a), W(b), n + k)) return d;
             weft__real_memmove(a + n, b + n, k);
         } while (n);
     return d;
@@ -245,10 +288,12 @@ WEFT_HIDDEN void *weft__t_memmove(void *d, const void *s, size_t n) {
 WEFT_WRAP(__weft_memmove, weft__t_memmove);
 WEFT_HIDDEN void *weft__t_memset(void *d, int c, size_t n) {
     char *a = d;
+    void *result = d;
     do {
         size_t k = n < BLOCK ? n : BLOCK;
         tick();
         if (k) take2(a, NULL, k);
+        if (LEFT(a, NULL, k, W(__weft_memset), W(a), W((unsigned)c), n)) return d;
         weft__real_memset(a, c, k);
         a += k;
         n -= k;

@@ -228,6 +228,50 @@ weft__peek_no:
         .cfi_endproc
         .size weft__peek, .-weft__peek
 
+/* weft__poke(p): 1 if p can be written. If not, on_fault goes on at weft__peek_no. */
+        .globl weft__poke, weft__poke_at
+        .hidden weft__poke, weft__poke_at
+        .type weft__poke, @function
+        .p2align 4
+weft__poke:
+        .cfi_startproc
+weft__poke_at:
+        lock orb $0, (%rdi)
+        movl $1, %eax
+        ret
+        .cfi_endproc
+        .size weft__poke, .-weft__poke
+
+/* A block operation goes on (leave_at in take.c), on the program's stack, with this at rsp: the address that cannot be accessed; whether
+ * it is to be written; the operation, its three arguments; its result; the way back. The access fails here, where a handler of the
+ * program's is called as in the program. */
+        .globl weft__block_again
+        .hidden weft__block_again
+        .type weft__block_again, @function
+        .p2align 4
+        .cfi_startproc
+        .cfi_def_cfa %rsp, 64
+        nop /* where a return address is taken to be a call's, minus one */
+weft__block_again:
+        movq (%rsp), %rax
+        cmpq $0, 8(%rsp)
+        je 1f
+        lock orb $0, (%rax)
+        jmp 2f
+1:      cmpb $0, (%rax)
+2:      movq 16(%rsp), %r11
+        movq 24(%rsp), %rdi
+        movq 32(%rsp), %rsi
+        movq 40(%rsp), %rdx
+        addq $48, %rsp
+        .cfi_def_cfa %rsp, 16
+        call *%r11
+        popq %rax
+        .cfi_def_cfa %rsp, 8
+        ret
+        .cfi_endproc
+        .size weft__block_again, .-weft__block_again
+
         .section .rodata
         .p2align 6
 /* The initial vector state: nothing in use, MXCSR as at the start of a program. */
