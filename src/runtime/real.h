@@ -15,6 +15,7 @@
     X(int, pthread_create, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))                           \
     X(int, pthread_join, (pthread_t, void **))                                                                         \
     X(int, fork, (void))                                                                                               \
+    X(int, dl_iterate_phdr, (void *, void *))                                                                          \
     X(int, system, (const char *))                                                                                     \
     X(int, posix_spawn, (int *, const char *, const void *, const void *, char *const *, char *const *))               \
     X(int, posix_spawnp, (int *, const char *, const void *, const void *, char *const *, char *const *))              \

@@ -375,7 +375,7 @@ static int look(struct dl_phdr_info *i, size_t size, void *arg) {
 void weft__modules(struct weft_thread *t) {
     struct module_walk w = {t, 0};
     weft_codes = 0;
-    if (!nlooked) dl_iterate_phdr(look, NULL);
+    if (!nlooked) weft__real.dl_iterate_phdr((void *)look, NULL);
     for (int k = 0; k < nlooked; k++) module(&looked[k], sizeof looked[k], &w);
 }
 
@@ -448,7 +448,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     (void)argc;
     (void)argv;
     if (!is_marker(envp[0])) {
-        dl_iterate_phdr(module, &(struct module_walk){0}); /* for weft__in_weft_code */
+        weft__real.dl_iterate_phdr((void *)module, &(struct module_walk){0}); /* for weft__in_weft_code */
         if (is_profile(envp[0])) {
             weft__profile_open(envp[0] + sizeof WEFT_PROFILE_ENV - 1);
             for (char **e = envp; (e[0] = e[1]); e++) {}
