@@ -17,8 +17,9 @@
  * follows the place has a fresh tick.
  *
  * The handler runs on the program's stack, below the red zone, or on the program's alternate stack, with a frame that has
- * the same bytes in both modes (weft__handler_call). The registers in the ucontext of an asynchronous signal are zero but
- * for rip and rsp; those of a fault are the recorded ones, and what the handler changes in them is done. A handler may leave
+ * the same bytes in both modes (weft__handler_call). The general registers in the ucontext are the recorded ones, which a collector of
+ * garbage searches for pointers; of an asynchronous signal that is delivered within a call those that the call preserves, the others are
+ * zero. What the handler of a fault changes in them is done. The vector registers in it are the initial ones. A handler may leave
  * by longjmp: its level of nesting is found to be dead when the next signal is delivered higher up on the stack.
  *
  * Masks: t->sigmask is what the program sees, in both modes. In record the kernel's mask is the same but for SIGSYS, the
@@ -70,7 +71,7 @@ struct signal_item {
     uint32_t place; /* enum weft_place */
     uint32_t zero;
     uint64_t handler, flags, mask; /* what the program wanted when it was delivered */
-    uint64_t regs[NGREG];          /* FAULT only */
+    uint64_t regs[NGREG];          /* as the handler finds them, but for rsp */
 };
 _Static_assert(sizeof(siginfo_t) == 128, "siginfo");
 
@@ -358,12 +359,8 @@ static void run(struct weft_thread *t, const struct signal_item *it, struct kern
     uc->uc_stack = q->alt;
     if (!q->have_alt) uc->uc_stack.ss_flags = SS_DISABLE;
     *(uint64_t *)&uc->uc_sigmask = old;
-    if (given)
-        __builtin_memcpy(uc->uc_mcontext.gregs, it->regs, sizeof it->regs);
-    else {
-        uc->uc_mcontext.gregs[REG_RSP] = (greg_t)isp;
-        uc->uc_mcontext.gregs[REG_RIP] = (greg_t)it->regs[REG_RIP];
-    }
+    __builtin_memcpy(uc->uc_mcontext.gregs, it->regs, sizeof it->regs);
+    if (!given) uc->uc_mcontext.gregs[REG_RSP] = (greg_t)isp;
     uc->uc_mcontext.fpregs = (fpregset_t)fp;
     uc->uc_mcontext.fpregs->cwd = 0x37f;
     uc->uc_mcontext.fpregs->mxcsr = 0x1f80;
@@ -414,6 +411,18 @@ WEFT_HIDDEN int weft__signal_due(struct weft_thread *t, int place) {
     return weft__mode == WEFT_REPLAY && recorded(t, place);
 }
 
+/* The program's registers, as the entries have put them on the runtime's stack (KEEP, and for ticks SAVE, in entry.h). Those of a tick
+ * that are dead may hold anything: so they are recorded. */
+static void registers(const struct weft_thread *t, int place, uint64_t ip, uint64_t regs[NGREG]) {
+    static const unsigned char kept[] = {REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15};
+    static const unsigned char more[] = {REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10};
+    const uint64_t *top = t->tls->rt_sp;
+    for (unsigned i = 0; i < sizeof kept; i++) regs[kept[i]] = *--top;
+    top -= 3; /* rsp, r11, rax: the way back */
+    for (unsigned i = 0; i < sizeof more; i++) regs[more[i]] = place == WEFT_AT_TICK ? *--top : 0;
+    regs[REG_RIP] = ip;
+}
+
 /* Runs the handlers that are due at this place, one after the other. Returns how many. */
 WEFT_HIDDEN int weft__signal_deliver(struct weft_thread *t, int place, uint64_t ip) {
     int n = 0;
@@ -433,7 +442,7 @@ WEFT_HIDDEN int weft__signal_deliver(struct weft_thread *t, int place, uint64_t 
             it.handler = (uint64_t)k.handler;
             it.flags = k.flags;
             it.mask = k.mask;
-            it.regs[REG_RIP] = ip;
+            registers(t, place, ip, it.regs);
             weft__log_item(t, WEFT_ITEM_SIGNAL, (uint64_t)sig, &it, sizeof it, NULL, 0);
         } else {
             struct weft_sched_item *i = weft__given ? weft__given_signal(t, place) : recorded(t, place);
@@ -442,7 +451,7 @@ WEFT_HIDDEN int weft__signal_deliver(struct weft_thread *t, int place, uint64_t 
                 weft__given_use(t, i);
                 weft__given_sent(i);
                 it.place = (uint32_t)place;
-                it.regs[REG_RIP] = ip;
+                registers(t, place, ip, it.regs);
                 weft__log_item(t, WEFT_ITEM_SIGNAL, i->a, &it, sizeof it, NULL, 0);
             } else
                 i->kind = 0;

@@ -213,18 +213,18 @@ static uint64_t absent(const void *p, size_t n, int (*can)(uint64_t)) {
 }
 static __attribute__((noinline)) int leave_at(const char *frame, char *d, const char *s, size_t n, const uint64_t call[4], void *result) {
     struct weft_tls *tls = &__weft_tls;
-    uint64_t *top = (uint64_t *)tls->rt_sp; /* weft__switch: the program's stack pointer, rbx, the way back */
-    if (tls->depth != 1 || frame + 8 != (const char *)(top - 3) || top[-1] != tls->saved[0]) return 0;
+    uint64_t *top = (uint64_t *)tls->rt_sp; /* weft__switch: six registers, the program's stack pointer, rbx, the way back */
+    if (tls->depth != 1 || frame + 8 != (const char *)(top - 9) || top[-7] != tls->saved[0]) return 0;
     uint64_t at = s ? absent(s, n, weft__peek) : 0;
     int written = !at;
     if (!at && !(at = absent(d, n, weft__poke))) return 0;
-    uint64_t *sp = (uint64_t *)top[-1];
+    uint64_t *sp = (uint64_t *)top[-7];
     *--sp = (uint64_t)(uintptr_t)result;
     for (int i = 3; i >= 0; i--) *--sp = call[i];
     *--sp = (uint64_t)written;
     *--sp = at;
     *--sp = (uint64_t)(uintptr_t)weft__block_again;
-    top[-1] = (uint64_t)(uintptr_t)sp;
+    top[-7] = (uint64_t)(uintptr_t)sp;
     return 1;
 }
 /* Of a wrapped operation, with k bytes to do at d and s; what is left of it, this included, is the call that follows. */

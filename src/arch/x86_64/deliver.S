@@ -107,6 +107,7 @@ weft__trap_deliver:
         movq %rsp, %fs:SAVED(%r11)
         movq %fs:RT_SP(%r11), %rsp
         incl %fs:DEPTH(%r11)
+        KEEP
         SAVE
         movq %rcx, %rdi
         cld

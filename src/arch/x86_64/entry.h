@@ -16,6 +16,16 @@
 #define SPARE 72    /* saved[4], saved[5]: two registers, for a moment */
 #define OPERAND 112 /* saved[9], saved[10]: address and access of a miss */
 
+/* The registers that a C function preserves: first of all on the runtime's stack, where signal.c finds them for a handler's
+ * context (collectors of garbage look there for pointers). They need not be restored. */
+.macro KEEP
+        pushq %rbx
+        pushq %rbp
+        pushq %r12
+        pushq %r13
+        pushq %r14
+        pushq %r15
+.endm
 /* The general registers that a C function may change, but r11. */
 .macro SAVE
         pushq %rax

@@ -62,9 +62,10 @@
         movq %rsp, %fs:SAVED(%r11)
         movq %fs:RT_SP(%r11), %rsp
         incl %fs:DEPTH(%r11)
-2:      pushq %fs:SAVED(%r11)
+2:      KEEP
+        pushq %fs:SAVED(%r11)
         pushq %fs:SCRATCH
-        SAVE
+        SAVE /* signal.c knows the order */
         .cfi_escape 0x0f, 4, 0x77, 0xc8, 0x00, 0x06 /* CFA: what is at rsp + 72 */
         .cfi_escape 0x10, 0x10, 2, 0x77, 0x38       /* rip is at rsp + 56: rax, as saved */
         .cfi_escape 0x10, 0x00, 2, 0x77, 0x38       /* and the others, for debuggers: rax, rcx, rdx, rsi, rdi, r8 to r11 */
@@ -148,6 +149,7 @@ weft__switch:
         movq %fs:RT_SP(%rax), %rsp
         incl %fs:DEPTH(%rax)
         movb $0, %fs:SELECTOR(%rax)
+        KEEP
         pushq %r10
         pushq %rbx
         .cfi_escape 0x0f, 5, 0x77, 0x08, 0x06, 0x23, 0x08 /* CFA: what is at rsp + 8, and 8 */
