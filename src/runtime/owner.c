@@ -422,7 +422,7 @@ static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
     } else {
         uint32_t have = 0, e = (line | (PAGE_LINES - 1)) + 1;
         while (have < AHEAD && (line - have) % PAGE_LINES && __atomic_load_n(&TABLE[line - have - 1], __ATOMIC_RELAXED) == to) have++;
-        for (uint32_t i = line + 1; i < line + have && i < e && __atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == from && !closes(u, i); i++)
+        for (uint32_t i = line + 1; i < line + have && i < e && __atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == from && !stays(u, i); i++)
             __atomic_store_n(&TABLE[i], to, __ATOMIC_RELEASE);
     }
 }
