@@ -82,6 +82,18 @@ static void walks_through(void **state) {
     }
     assert_int_equal(misses, 6); /* 1 1 2 4 8 16 */
     assert_int_equal(entry(A + 64 * 32), 1);
+    /* But not what the other one was given in its sleep, nor what is behind it. */
+    a->state = WEFT_WAITING;
+    a->keeps = LINE_OF(A) + 36;
+    b->rng = 1;
+    page_when[page_index(LINE_OF(A))] = (uint32_t)(weft__tsc() >> 10);
+    check(b, A + 64 * 32, 8, 9);
+    assert_int_equal(entry(A + 64 * 34), 2);
+    assert_int_equal(entry(A + 64 * 35), 1);
+    assert_int_equal(entry(A + 64 * 36), 1);
+    for (unsigned i = 32; i < 40; i++) TABLE[LINE_OF(A) + i] = 1;
+    a->state = WEFT_OUT;
+    a->keeps = 0;
     b->rng = 1;
     page_when[page_index(LINE_OF(A))] = (uint32_t)(weft__tsc() >> 10);
     check(b, A + 64 * 32, 8, 9);
