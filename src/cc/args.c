@@ -364,6 +364,8 @@ int cc_args_read(struct cc_cmd *cmd, char **argv, char **error) {
             v = is(arg, "-target") ? next : arg + 9;
             cmd->foreign = is_weft_target(v) ? NULL : v;
         }
+        if (is(arg, "-fopenmp") || starts(arg, "-fopenmp=")) cmd->openmp = true;
+        if (is(arg, "-fno-openmp")) cmd->openmp = false;
         if (starts(arg, "-fsanitize=")) read_sanitizers(cmd, arg + 11, true);
         if (starts(arg, "-fno-sanitize=")) read_sanitizers(cmd, arg + 14, false);
         read_phase(cmd, arg);

@@ -52,6 +52,8 @@ struct cc_cmd {
     struct cc_strs objects;  /* whatever goes to the linker by name */
     struct cc_strs libs;     /* -l, without the -l */
     struct cc_strs libdirs;  /* -L, in order */
+    bool openmp;             /* -fopenmp, or a library of OpenMP's by name: weft's is linked, */
+    const char *openmp_path; /* this one */
     bool ld_inputs;          /* -l, -Wl, -Xlinker: clang links even without a file */
     struct cc_strs env;      /* NAME=VALUE for the pass, from -weft- options */
     bool help;               /* -weft-help */

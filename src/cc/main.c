@@ -133,12 +133,34 @@ static void hand_profile(const struct cc_cmd *cmd, bool quiet) {
     }
 }
 
+/* OpenMP is weft's own library, by whatever name a program asks for it: in others, threads wait where it cannot be recorded. -l finds it in a folder
+ * that comes before all others; a path (CMake writes these) is replaced by add_args(). */
+static bool is_openmp_path(const char *path) {
+    static const char *const names[] = {"libomp.so", "libgomp.so", "libiomp5.so"};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strlen(names[i]);
+        if (!strncmp(name, names[i], n) && (!name[n] || name[n] == '.')) return true;
+    }
+    return false;
+}
+static void choose_openmp(struct cc_cmd *cmd, const char *libdir) {
+    for (size_t i = 0; i < cmd->libs.n; i++)
+        cmd->openmp |= !strcmp(cmd->libs.v[i], "omp") || !strcmp(cmd->libs.v[i], "gomp") || !strcmp(cmd->libs.v[i], "iomp5");
+    for (size_t i = 0; i < cmd->objects.n; i++)
+        cmd->openmp |= is_openmp_path(cmd->objects.v[i]);
+    cmd->openmp_path = join(libdir, "/libweft-omp.so", "");
+    if (access(cmd->openmp_path, R_OK) < 0) cmd->openmp = false; /* built without it: as with clang */
+    if (cmd->openmp) cc_strs_add(&cmd->objects, cmd->openmp_path);
+}
+
 static void add_link_front(struct cc_strs *out, const struct cc_cmd *cmd, const char *libdir, const char *deps,
                            const char *why) {
     linker(out, "--push-state");
     linker(out, "--no-as-needed");
     linker(out, need(libdir, "libweft-rt.so"));
     linker(out, "--pop-state");
+    if (cmd->openmp) cc_strs_add(out, join("-L", libdir, "/omp"));
     linker(out, "--build-id=sha1");
     /* GNU ld, clang's default linker, lets version scripts name symbols that do not exist; lld's default does not. */
     linker(out, "--undefined-version");
@@ -182,6 +204,7 @@ static void add_args(struct cc_strs *out, const struct cc_cmd *cmd, size_t from,
     bool archives = cmd->static_link && cmd->links && !cmd->relocatable;
     for (size_t i = from; i < to; i++) {
         const char *arg = cmd->args.v[i];
+        if (cmd->openmp && cmd->links && arg[0] != '-' && is_openmp_path(arg)) arg = cmd->openmp_path;
         bool apart = !strcmp(arg, "-l");
         const char *lib = apart && i + 1 < to ? cmd->args.v[i + 1] : arg[0] == '-' && arg[1] == 'l' && arg[2] ? arg + 2 : NULL;
         if (archives && (!strcmp(arg, "-static") || !strcmp(arg, "--static") || !strcmp(arg, "-static-pie"))) continue;
@@ -193,12 +216,15 @@ static void add_args(struct cc_strs *out, const struct cc_cmd *cmd, size_t from,
     }
 }
 
-/* <weft/repeat.h>, after all other folders: in place of nothing that the program has. */
+/* <weft/repeat.h>, and <omp.h> for who has none, after all other folders: in place of nothing that the program has. */
 static void add_include(struct cc_strs *out, const char *libdir) {
-    const char *folder = join(libdir, "/../../include", "");
-    if (access(join(folder, "/weft/repeat.h", ""), R_OK) < 0) return;
-    cc_strs_add(out, "-idirafter");
-    cc_strs_add(out, folder);
+    const char *folders[] = {join(libdir, "/../../include", ""), join(libdir, "/omp", "")};
+    const char *headers[] = {"/weft/repeat.h", "/omp.h"};
+    for (int i = 0; i < 2; i++) {
+        if (access(join(folders[i], headers[i], ""), R_OK) < 0) continue;
+        cc_strs_add(out, "-idirafter");
+        cc_strs_add(out, folders[i]);
+    }
 }
 
 /* `deps` and `why` are where the linker shall list what it used; NULL: nowhere. A probe is linked as clang links it, from native
@@ -428,6 +454,7 @@ int main(int argc, char **argv) {
     if (cmd.links && !cmd.relocatable) {
         bool quiet = is_quiet(&cmd);
         check_link(&cmd, libdir);
+        choose_openmp(&cmd, libdir);
         if (cmd.static_link && !quiet)
             fprintf(stderr, "%s: note: %s: libc and weft's runtime are linked as shared libraries, the rest from archives\n",
                     cc_name, cmd.static_link);

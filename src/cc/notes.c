@@ -34,7 +34,7 @@ static void note(struct cc_strs *said, const char *what, const char *part) {
     if (!contains(said, line)) {
         bool openmp = !strncmp(line, "libomp.", 7) || !strncmp(line, "libgomp.", 8) || !strncmp(line, "libiomp5.", 9);
         fprintf(stderr, "%s: note: %s: not built with weft; %s\n", cc_name, line,
-                openmp ? "OpenMP cannot be recorded yet, since threads wait for one another inside it" : "races inside it are not recorded");
+                openmp ? "threads that it starts cannot be recorded, since they wait for one another inside it" : "races inside it are not recorded");
         cc_strs_add(said, line);
     }
 }
