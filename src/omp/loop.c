@@ -113,15 +113,15 @@ static void init(struct omp_thread *t, int32_t sched, uint64_t lower, int64_t st
     else if (sched == SCHED_STATIC_CHUNKED || sched == SCHED_BALANCED_CHUNKED)
         kind = chunk > 0 ? CHUNKED : STATIC;
     uint64_t size = chunk > 0 ? (uint64_t)chunk : 1;
-    t->loop.lower = (int64_t)lower;
-    t->loop.step = step;
-    t->loop.trips = trips;
-    t->loop.kind = kind;
-    t->loop.chunk = size;
-    t->loop.at = 0;
-    t->loop.bumped = 0;
-    uint32_t number = ++t->loops;
-    if (!number) number = t->loops = 1;
+    t->place.lower = (int64_t)lower;
+    t->place.step = step;
+    t->place.trips = trips;
+    t->place.kind = kind;
+    t->place.chunk = size;
+    t->place.at = 0;
+    t->place.bumped = 0;
+    uint32_t number = ++t->place.loops;
+    if (!number) number = t->place.loops = 1;
     struct omp_loop *l = &team->loop[number % OMP_LOOPS];
     pthread_mutex_lock(&team->lock);
     while (l->number && l->number != number) pthread_cond_wait(&team->turn, &team->lock);
@@ -129,12 +129,12 @@ static void init(struct omp_thread *t, int32_t sched, uint64_t lower, int64_t st
         *l = (struct omp_loop){.number = number, .kind = kind, .trips = trips, .chunk = size};
     }
     pthread_mutex_unlock(&team->lock);
-    t->loop.shared = l;
+    t->place.shared = l;
 }
 
 /* t gets no more of its loop. */
 static void done(struct omp_thread *t) {
-    struct omp_loop *l = t->loop.shared;
+    struct omp_loop *l = t->place.shared;
     struct omp_team *team = t->team;
     pthread_mutex_lock(&team->lock);
     if (++l->left == team->threads) {
@@ -142,37 +142,37 @@ static void done(struct omp_thread *t) {
         pthread_cond_broadcast(&team->turn);
     }
     pthread_mutex_unlock(&team->lock);
-    t->loop.shared = NULL;
+    t->place.shared = NULL;
 }
 
 /* The next iterations of t: from *first, *trips of them. 0: there are none. */
 static int next(struct omp_thread *t, uint64_t *first, uint64_t *trips) {
-    struct omp_loop *l = t->loop.shared;
-    uint64_t all = t->loop.trips, threads = (uint64_t)t->team->threads;
+    struct omp_loop *l = t->place.shared;
+    uint64_t all = t->place.trips, threads = (uint64_t)t->team->threads;
     if (!l) return 0;
-    switch (t->loop.kind) {
+    switch (t->place.kind) {
     case STATIC: {
         struct part p = part_of(all, 0, (uint64_t)t->num, threads);
-        if (t->loop.at++ || !p.trips) return 0;
+        if (t->place.at++ || !p.trips) return 0;
         *first = p.first;
         *trips = p.trips;
         return 1;
     }
     case CHUNKED:
-        *first = ((uint64_t)t->num + t->loop.at++ * threads) * t->loop.chunk;
-        *trips = t->loop.chunk;
+        *first = ((uint64_t)t->num + t->place.at++ * threads) * t->place.chunk;
+        *trips = t->place.chunk;
         break;
     case DYNAMIC:
         if (atomic_load_explicit(&l->next, memory_order_relaxed) >= all) return 0; /* so that it cannot overflow */
-        *first = atomic_fetch_add_explicit(&l->next, t->loop.chunk, memory_order_relaxed);
-        *trips = t->loop.chunk;
+        *first = atomic_fetch_add_explicit(&l->next, t->place.chunk, memory_order_relaxed);
+        *trips = t->place.chunk;
         break;
     default: { /* a part of what is left, smaller and smaller */
         uint64_t at = atomic_load_explicit(&l->next, memory_order_relaxed), n;
         do {
             if (at >= all) return 0;
             n = (all - at + 2 * threads - 1) / (2 * threads);
-            if (n < t->loop.chunk) n = t->loop.chunk;
+            if (n < t->place.chunk) n = t->place.chunk;
             if (n > all - at) n = all - at;
         } while (!atomic_compare_exchange_weak_explicit(&l->next, &at, at + n, memory_order_relaxed, memory_order_relaxed));
         *first = at;
@@ -198,16 +198,16 @@ static int next(struct omp_thread *t, uint64_t *first, uint64_t *trips) {
     OMP_API int32_t __kmpc_dispatch_next_##suffix(ident *loc, int32_t gtid, int32_t *last, type *lower, type *upper,                \
                                                   signed_type *stride) {                                                           \
         struct omp_thread *t = weft__omp_self();                                                                                   \
-        uint64_t first, trips, lo = (uint64_t)t->loop.lower, by = (uint64_t)t->loop.step;                                          \
+        uint64_t first, trips, lo = (uint64_t)t->place.lower, by = (uint64_t)t->place.step;                                          \
         if (!next(t, &first, &trips)) {                                                                                            \
-            if (t->loop.shared) done(t);                                                                                           \
+            if (t->place.shared) done(t);                                                                                           \
             return 0;                                                                                                              \
         }                                                                                                                          \
-        t->loop.first = first;                                                                                                     \
-        if (last) *last = first + trips == t->loop.trips;                                                                          \
+        t->place.first = first;                                                                                                     \
+        if (last) *last = first + trips == t->place.trips;                                                                          \
         *lower = (type)(lo + first * by);                                                                                          \
         *upper = (type)(lo + (first + trips - 1) * by);                                                                            \
-        if (stride) *stride = (signed_type)t->loop.step;                                                                           \
+        if (stride) *stride = (signed_type)t->place.step;                                                                           \
         return 1;                                                                                                                  \
     }                                                                                                                              \
     OMP_API void __kmpc_dispatch_fini_##suffix(ident *loc, int32_t gtid) { iteration_over(weft__omp_self()); }
@@ -216,40 +216,40 @@ static int next(struct omp_thread *t, uint64_t *first, uint64_t *trips) {
 
 /* The ordered part of an iteration comes after those of all before it. Within a chunk the thread is alone, so it is enough to know where the chunk begins. */
 static void my_turn(struct omp_thread *t) {
-    struct omp_loop *l = t->loop.shared;
-    while (l->ordered < t->loop.first) pthread_cond_wait(&t->team->turn, &t->team->lock);
+    struct omp_loop *l = t->place.shared;
+    while (l->ordered < t->place.first) pthread_cond_wait(&t->team->turn, &t->team->lock);
 }
 static void my_turn_is_over(struct omp_thread *t) {
-    t->loop.shared->ordered++;
+    t->place.shared->ordered++;
     pthread_cond_broadcast(&t->team->turn);
 }
 
 OMP_API void __kmpc_ordered(ident *loc, int32_t gtid) {
     struct omp_thread *t = weft__omp_self();
-    if (!t->loop.shared) return;
+    if (!t->place.shared) return;
     pthread_mutex_lock(&t->team->lock);
     my_turn(t);
     pthread_mutex_unlock(&t->team->lock);
 }
 OMP_API void __kmpc_end_ordered(ident *loc, int32_t gtid) {
     struct omp_thread *t = weft__omp_self();
-    if (!t->loop.shared) return;
+    if (!t->place.shared) return;
     pthread_mutex_lock(&t->team->lock);
     my_turn_is_over(t);
     pthread_mutex_unlock(&t->team->lock);
-    t->loop.bumped = 1;
+    t->place.bumped = 1;
 }
 
 /* Of an ordered loop: whether or not the iteration had an ordered part. */
 static void iteration_over(struct omp_thread *t) {
-    if (!t->loop.shared) return;
-    if (!t->loop.bumped) {
+    if (!t->place.shared) return;
+    if (!t->place.bumped) {
         pthread_mutex_lock(&t->team->lock);
         my_turn(t);
         my_turn_is_over(t);
         pthread_mutex_unlock(&t->team->lock);
     }
-    t->loop.bumped = 0;
+    t->place.bumped = 0;
 }
 
 /* ---- doacross: an iteration waits for others by their numbers ---------------------------------------------------------- */
@@ -262,8 +262,8 @@ static uint64_t trips_of(const struct dimension *d) { return trips_s(d->lower, d
 OMP_API void __kmpc_doacross_init(ident *loc, int32_t gtid, int32_t n, const struct dimension *d) {
     struct omp_thread *t = weft__omp_self();
     struct omp_team *team = t->team;
-    uint32_t number = ++t->crosses;
-    if (!number) number = t->crosses = 1;
+    uint32_t number = ++t->place.crosses;
+    if (!number) number = t->place.crosses = 1;
     struct omp_cross *c = &team->cross[number % OMP_LOOPS];
     pthread_mutex_lock(&team->lock);
     while (c->number && c->number != number) pthread_cond_wait(&team->turn, &team->lock);
@@ -278,7 +278,7 @@ OMP_API void __kmpc_doacross_init(ident *loc, int32_t gtid, int32_t n, const str
         c->posted = weft__omp_alloc(all / 8 + 1);
     }
     pthread_mutex_unlock(&team->lock);
-    t->cross = c;
+    t->place.cross = c;
 }
 
 /* The number of an iteration, or -1: it is none of the loop's, so nobody waits for it. */
@@ -293,24 +293,24 @@ static int64_t iteration(const struct omp_cross *c, const int64_t *at) {
 }
 OMP_API void __kmpc_doacross_wait(ident *loc, int32_t gtid, const int64_t *at) {
     struct omp_thread *t = weft__omp_self();
-    int64_t k = iteration(t->cross, at);
+    int64_t k = iteration(t->place.cross, at);
     if (k < 0) return;
     pthread_mutex_lock(&t->team->lock);
-    while (!(t->cross->posted[k / 8] >> k % 8 & 1)) pthread_cond_wait(&t->team->turn, &t->team->lock);
+    while (!(t->place.cross->posted[k / 8] >> k % 8 & 1)) pthread_cond_wait(&t->team->turn, &t->team->lock);
     pthread_mutex_unlock(&t->team->lock);
 }
 OMP_API void __kmpc_doacross_post(ident *loc, int32_t gtid, const int64_t *at) {
     struct omp_thread *t = weft__omp_self();
-    int64_t k = iteration(t->cross, at);
+    int64_t k = iteration(t->place.cross, at);
     if (k < 0) return;
     pthread_mutex_lock(&t->team->lock);
-    t->cross->posted[k / 8] |= (uint8_t)(1 << k % 8);
+    t->place.cross->posted[k / 8] |= (uint8_t)(1 << k % 8);
     pthread_cond_broadcast(&t->team->turn);
     pthread_mutex_unlock(&t->team->lock);
 }
 OMP_API void __kmpc_doacross_fini(ident *loc, int32_t gtid) {
     struct omp_thread *t = weft__omp_self();
-    struct omp_cross *c = t->cross;
+    struct omp_cross *c = t->place.cross;
     pthread_mutex_lock(&t->team->lock);
     if (++c->left == t->team->threads) {
         free(c->posted);
@@ -319,7 +319,7 @@ OMP_API void __kmpc_doacross_fini(ident *loc, int32_t gtid) {
         pthread_cond_broadcast(&t->team->turn);
     }
     pthread_mutex_unlock(&t->team->lock);
-    t->cross = NULL;
+    t->place.cross = NULL;
 }
 
 DISPATCH(4, int32_t, int32_t, trips_s)

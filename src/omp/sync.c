@@ -14,7 +14,7 @@ OMP_API void __kmpc_end_masked(ident *loc, int32_t gtid) {}
 /* Who comes first to the team's n-th one. */
 OMP_API int32_t __kmpc_single(ident *loc, int32_t gtid) {
     struct omp_thread *t = weft__omp_self();
-    uint32_t before = t->singles++;
+    uint32_t before = t->place.singles++;
     return atomic_compare_exchange_strong(&t->team->singles, &before, before + 1);
 }
 OMP_API void __kmpc_end_single(ident *loc, int32_t gtid) {}

@@ -70,8 +70,7 @@ static void team_free(struct omp_team *team) {
 static void enter(struct omp_thread *t, struct omp_team *team, int num) {
     t->team = team;
     t->num = num;
-    t->singles = t->loops = t->crosses = 0;
-    t->loop.shared = NULL;
+    t->place = (struct omp_place){0};
     t->clause = 0;
     t->task = weft__omp_implicit();
 }
@@ -254,11 +253,11 @@ static int have_workers(struct omp_thread *t, int n) {
 
 /* What the thread was before the region, it is again. */
 struct before {
-    uint32_t singles, loops, crosses;
+    struct omp_place place;
     int wanted, levels, sched, sched_chunk, dynamic;
 };
 static struct before keep(const struct omp_thread *t) {
-    return (struct before){t->singles, t->loops, t->crosses, t->wanted, t->levels, t->sched, t->sched_chunk, t->dynamic};
+    return (struct before){t->place, t->wanted, t->levels, t->sched, t->sched_chunk, t->dynamic};
 }
 static void pop(struct omp_thread *t, const struct before *b) {
     struct omp_team *team = t->team;
@@ -266,10 +265,7 @@ static void pop(struct omp_thread *t, const struct before *b) {
     t->team = team->parent;
     t->num = team->master_num;
     t->task = team->master_task;
-    t->singles = b->singles;
-    t->loops = b->loops;
-    t->crosses = b->crosses;
-    t->loop.shared = NULL;
+    t->place = b->place;
     t->wanted = b->wanted;
     t->levels = b->levels;
     t->sched = b->sched;

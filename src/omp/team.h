@@ -82,15 +82,14 @@ struct omp_thread {
     int sched, sched_chunk; /* of schedule(runtime) */
     int dynamic;
     int clause; /* num_threads of the region that comes; 0: none */
-    /* where it is in the team's constructs */
-    uint32_t singles, loops, crosses;
-    struct omp_cross *cross;
-    struct {
-        struct omp_loop *shared; /* NULL: the thread is alone, or the loop is over */
-        int64_t lower, step;     /* bounds are computed in 64 bits, without regard to their sign */
+    struct omp_place {         /* where it is in the team's constructs */
+        uint32_t singles, loops, crosses;
+        struct omp_cross *cross;
+        struct omp_loop *shared; /* the loop that it gets iterations of; NULL: there is none */
+        int64_t lower, step;     /* of that; bounds are computed in 64 bits, without regard to their sign */
         uint64_t trips, chunk, at, first; /* at: its next iteration or chunk; first: of its chunk, for ordered */
         int kind, bumped;
-    } loop;
+    } place;
     /* it waits for a team */
     pthread_mutex_t lock;
     pthread_cond_t go;

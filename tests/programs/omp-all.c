@@ -70,6 +70,15 @@ static void loops(void) {
         for (int j = 0; j < 20; j++)
             for (int k = 0; k < 5; k++) hit((i * 20 + j) * 5 + k);
     MUST(once());
+    /* a region within the loop has loops of its own */
+#pragma omp parallel for schedule(dynamic, 3) num_threads(4)
+    for (int i = 0; i < N; i++) {
+        int inner = 0;
+#pragma omp parallel for schedule(dynamic, 2) reduction(+ : inner)
+        for (int j = 0; j < 5; j++) inner++;
+        if (inner == 5) hit(i);
+    }
+    MUST(once());
     /* none, one, fewer than threads; and many in a row that nobody waits behind */
     int none = 0, few = 0, sum = 0;
 #pragma omp parallel num_threads(4) reduction(+ : none, few, sum)
