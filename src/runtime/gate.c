@@ -25,6 +25,9 @@ static int progress; /* advances whenever anybody gets past a gate: the stuck ch
 static int awake, cores;
 #define SPIN 2000
 #define SPIN_CROWDED 60
+/* In a crowd whoever is waited for is most likely ready, and has no core: it gets this one. It is there sooner than a sleeper would be woken, and whoever waits here need not be
+ * woken either. (Two loops of OpenMP, 3,000 times, 4 threads on 2 busy cores: 1.2 s of processor time and 4 s for a replay with sleeps alone, 0.25 and 1 s with this.) */
+#define YIELDS 16
 void weft__gate_awake(int more) { __atomic_fetch_add(&awake, more, __ATOMIC_RELAXED); }
 
 /* Those who slept are counted as awake by who wakes them: they need a core from now on. */
@@ -87,6 +90,10 @@ static void wait_flag(struct weft_thread *t, uint32_t f, uint64_t site) {
         weft__pause();
     }
     t->vain += t->vain < 4;
+    for (int i = 0; i < YIELDS && !weft__control->debug; i++) {
+        weft__raw(SYS_sched_yield);
+        if (__atomic_load_n(&flags[f], __ATOMIC_ACQUIRE) == 1) return;
+    }
     t->waiting_flag = f;
     t->waiting_site = site;
     __atomic_store_n(&t->waiting, 1, __ATOMIC_SEQ_CST);
