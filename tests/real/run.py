@@ -29,7 +29,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "programs")]
 import source
 from case import same as same_file
 
-ALL = "memcached apache redis lighttpd nginx civetweb stunnel unbound libuv sqlite leveldb x264 p7zip pbzip2 xz zstd".split()
+ALL = "memcached apache redis lighttpd nginx civetweb stunnel unbound libuv sqlite leveldb x264 p7zip fasttree pbzip2 xz zstd".split()
 HEAD = (
     "program|native s|record s|replay s|native us/request|record us/request|record/native|replay/record|processes|threads"
     "|events|edges|log MB|order MB|order MB/s|replays"
