@@ -27,6 +27,7 @@
     X(int, pthread_detach, (pthread_t))                                                                                \
     X(void, exit, (int))                                                                                               \
     X(void, quick_exit, (int))                                                                                         \
+    X(int, __cxa_thread_atexit_impl, (void (*)(void *), void *, void *))                                               \
     X(int, pthread_getcpuclockid, (pthread_t, clockid_t *))                                                            \
     X(void, pthread_exit, (void *))                                                                                    \
     X(int, pthread_mutex_lock, (pthread_mutex_t *))                                                                    \

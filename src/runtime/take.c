@@ -384,6 +384,25 @@ WEFT_HIDDEN void weft__t_serial_end(const void *object) {
     weft__leave(t, was);
 }
 
+/* The destructor of a thread-local variable: libc notes it under the lock that dlopen and its like have from beginning to end, constructors included. */
+WEFT_HIDDEN int weft__t_cxa_thread_atexit(void (*fn)(void *), void *object, void *module) {
+    int was;
+    struct weft_thread *t = weft__enter(&was);
+    if (!t) return weft__real.__cxa_thread_atexit_impl(fn, object, module);
+    serial_take(t, (void *)WEFT_SERIAL_LOADING, 0);
+    weft__tick(t);
+    weft__outside(t); /* code that was not built with weft may load a library */
+    if (weft__mode == WEFT_REPLAY) t->waiting = 4;
+    int r = weft__real.__cxa_thread_atexit_impl(fn, object, module);
+    if (weft__mode == WEFT_REPLAY) t->waiting = 0;
+    weft__inside(t);
+    weft__tick(t);
+    serial_give(t, (void *)WEFT_SERIAL_LOADING);
+    weft__leave(t, was);
+    return r;
+}
+WEFT_WRAP(__cxa_thread_atexit_impl, weft__t_cxa_thread_atexit);
+
 /* An exception left ordered calls: give up what this thread still has. */
 WEFT_HIDDEN void weft__t_serial_unwind(void) {
     struct weft_thread *t = weft__active();
