@@ -297,6 +297,12 @@ int weft__rw_interposed(const char *name) {
 
 /* ---- inline assembly, and instructions that are inputs */
 
+/* The code generator may give each side of a tick or check a copy of a short block behind it. An instruction whose own address can be seen, since it
+ * faults or reads it, would then have two: one in the recording, and another in the replay, which goes the cold way there. A convergent one is not copied. */
+static void stays_one(struct weft_rw *r, LLVMValueRef call) {
+    LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(r->c, LLVMGetEnumAttributeKindForName("convergent", 10), 0));
+}
+
 static void warn_asm(LLVMValueRef i, const char *what) {
     LLVMValueRef fn = LLVMGetBasicBlockParent(LLVMGetInstructionParent(i));
     unsigned len = 0, dir_len = 0, line = LLVMGetDebugLocLine(i);
@@ -350,6 +356,7 @@ static LLVMValueRef word_of_bit(struct weft_rw *r, LLVMValueRef i, const struct 
 
 static void asm_inst(struct weft_rw *r, LLVMValueRef i) {
     struct weft_asm a;
+    stays_one(r, i);
     weft__asm_look(&a, r->dl, i);
     if (a.input >= WEFT_ASM_TSC && LLVMIsACallInst(i)) {
         LLVMValueRef p = input_pair(r, i, a.input == WEFT_ASM_TSCP ? "__weft_rdtscp" : "__weft_rdtsc"), v[3];
@@ -479,6 +486,12 @@ static void intrinsic(struct weft_rw *r, LLVMValueRef i, const char *name) {
         }
     if (!strncmp(name, "llvm.x86.", 9)) {
         of_processor(r, i, name + 9);
+        return;
+    }
+    if (!strcmp(name, "llvm.trap") || !strcmp(name, "llvm.debugtrap") || !strcmp(name, "llvm.ubsantrap")) {
+        LLVMValueRef nothing = LLVMGetInlineAsm(r->cold_t, "", 0, "", 0, 1, 0, LLVMInlineAsmDialectATT, 0);
+        weft__rw_at(r, i);
+        stays_one(r, LLVMBuildCall2(r->b, r->cold_t, nothing, NULL, 0, ""));
         return;
     }
     int store = !strncmp(name, "llvm.masked.store", 17) || !strncmp(name, "llvm.masked.compressstore", 25);
