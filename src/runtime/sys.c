@@ -18,6 +18,7 @@
 #include <linux/prctl.h>
 #include <linux/random.h>
 #include <linux/sockios.h>
+#include <linux/wait.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <poll.h>
@@ -131,6 +132,7 @@ static const char *next_param(const char *s, struct param *p) {
     return s;
 }
 
+#define WAITID_INFO 28 /* bytes that waitid gives */
 #define RW_MAX 0x7ffff000l /* the kernel moves no more than this in one call */
 
 /* Room that an out-parameter may need, before the call. For results: the argument after the pointer is the room. */
@@ -258,6 +260,31 @@ static void oversleep(struct weft_thread *t, long nr, const long b[6]) {
     *ts = (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 }
 
+/* Of n bytes of an out-parameter, those that the kernel has written; the program finds the others as they were. b: what the call got. */
+static size_t written(long nr, const struct param *p, const long a[6], const long b[6], long r, size_t n) {
+    switch (nr) {
+    case SYS_nanosleep: return r == -EINTR ? (size_t)p->size : 0; /* what is left */
+    case SYS_clock_nanosleep: return r == -EINTR && !(a[1] & TIMER_ABSTIME) ? (size_t)p->size : 0;
+    case SYS_wait4: return r > 0 ? n : 0;
+    case SYS_waitid: /* without a child as well, with zeros */
+        if (p->arg == 2) return r == -EFAULT || r == -EINTR ? 0 : (size_t)p->size;
+        return !a[2] || *(int *)b[2] ? n : 0;
+    case SYS_capget: return p->arg == 1 && *(uint32_t *)b[0] == 0x19980330 && n > 12 ? 12 : n; /* _LINUX_CAPABILITY_VERSION_1 */
+    case SYS_rt_sigpending: return (size_t)a[1] < n ? (size_t)a[1] : n;
+    case SYS_syslog: return a[0] >= 2 && a[0] <= 4 ? n : 0; /* others give a size */
+    default: return n;
+    }
+}
+
+/* Out-data of the kernel's to the program. */
+static void give(long nr, const struct param *p, void *to, const void *from, size_t n) {
+    if (nr == SYS_waitid && p->arg == 2 && n == WAITID_INFO) { /* without the padding */
+        weft__copy(to, from, 12);
+        weft__copy((char *)to + 16, (const char *)from + 16, n - 16);
+    } else
+        weft__copy(to, from, n);
+}
+
 long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char *params) {
     long b[6];
     struct param list[6], *p, *end_of = list;
@@ -303,7 +330,7 @@ long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char 
             d += 4;
             if (n && a[p->arg]) {
                 if (weft__given) weft__take(t, (void *)a[p->arg], n);
-                weft__copy((void *)a[p->arg], d, n);
+                give(nr, p, (void *)a[p->arg], d, n);
                 weft__tick(t);
             }
             d += n;
@@ -319,7 +346,7 @@ long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char 
         return r;
     }
     if (end_of == list) return emulate_plain(t, nr, a);
-    if (end_of == list + 1 && list->dir == 'o' && list->kind == P_RESULT && list->size == 1 && !list->more && a[list->arg])
+    if (end_of == list + 1 && list->dir == 'o' && list->kind == P_RESULT && list->size == 1 && !list->more && a[list->arg] && nr != SYS_syslog)
         return emulate_read(t, nr, a, list->arg, result_room(nr, list, a));
     /* Lay out: outs, then ins; before the first there is room for its length, as the log wants it. */
     size_t outs = 0, ins = 0;
@@ -364,6 +391,8 @@ long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char 
             at += room[p->arg];
         }
     weft__tick(t); /* what was read above is done: now the thread may lose it */
+    for (p = list; p < end_of; p++) /* a sleep that a signal ends before it has begun: all is left */
+        if (p->dir == 'o' && a[p->arg] && (nr == SYS_nanosleep || nr == SYS_clock_nanosleep)) weft__copy((void *)b[p->arg], (void *)b[list->arg], sizeof(struct timespec));
     if (unlikely(weft__delays | weft__steering)) oversleep(t, nr, b);
     long r = do_call(t, nr, b);
     /* Out-data into one run of bytes for the log; then into the program's memory, each with a tick. */
@@ -377,6 +406,7 @@ long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char 
             if (p->kind == P_LENPTR && lens[p->arg] < n) n = lens[p->arg];
             if (p->kind == P_RESULT && n > room[p->arg]) n = room[p->arg];
         }
+        if (a[p->arg]) n = written(nr, p, a, b, r, n);
         got[p->arg] = n;
         sole = total || p->kind == P_LENPTR ? 0 : off[p->arg];
         total += 4 + n + (p->kind == P_LENPTR ? 4 : 0);
@@ -406,7 +436,7 @@ long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char 
         if (p->dir == 'i') continue;
         if (got[p->arg]) {
             weft__take(t, (void *)a[p->arg], got[p->arg]);
-            weft__copy((void *)a[p->arg], buf + off[p->arg], got[p->arg]);
+            give(nr, p, (void *)a[p->arg], buf + off[p->arg], got[p->arg]);
             weft__tick(t);
         }
         if (p->kind == P_LENPTR && a[p->size_arg] && !failed(r)) {
@@ -1056,7 +1086,8 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
         if (unlikely(weft__given)) weft__own_made(nr, a, r);
         if (file) weft__file_after(t, nr, a, r, before);
         track_fd(nr, a, r);
-        if (!RECORD && r > 0 && (nr == SYS_wait4 || nr == SYS_waitid)) weft__child_ended(t, r);
+        if (!RECORD && r > 0 && nr == SYS_wait4) weft__child_ended(t, r);
+        if (!RECORD && !r && nr == SYS_waitid && a[2] && a[3] & WEXITED && !(a[3] & WNOWAIT)) weft__child_ended(t, ((siginfo_t *)a[2])->si_pid);
         /* Where the recorded stdout and stderr were moved (a sparse file is written that way), so is what replay writes. */
         if (!RECORD && !failed(r) && (nr == SYS_lseek || nr == SYS_ftruncate) && a[0] >= 0 && a[0] < FD_MAX && console[a[0]])
             weft__raw(nr, console[a[0]], a[1], a[2]);
