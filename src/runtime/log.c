@@ -43,6 +43,8 @@ int weft__high_fd(long fd) {
     }
     if (hi < 0) hi = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 1000);
     if (hi < 0) hi = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 200);
+    for (long last = 8; hi < 0 && !r && last < 64; last *= 2) /* a low hard limit: the last ones */
+        if ((long)limit[0] > last) hi = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, limit[0] - last);
     if (hi < 0) weft__refuse("cannot duplicate a descriptor for the log (error %ld)", -hi);
     weft__raw(SYS_close, fd);
     return (int)hi;
