@@ -26,6 +26,7 @@
  *   - In replay the tick of the look gives the same stream, and the tick after it, which has the stream's order, waits for
  *     whoever had its lock then. Its closing comes after our end. So it exists, and its lock is free. */
 #include "lc_stdio.h"
+#include "real.h"
 #include "sys.h"
 #include <dlfcn.h>
 
@@ -39,7 +40,7 @@ WEFT_HIDDEN __attribute__((constructor(103))) void weft__stdio_resolve(void) {
     standard[2] = stderr;
     /* flockfile, the one that is asked for, comes near the end of the list: whoever sees it sees the others (but for a few that only
      * newer programs ask for). */
-#define WEFT_X(r, name, p) weft__stdio.name = (r(*) p)dlsym(RTLD_NEXT, #name);
+#define WEFT_X(r, name, p) weft__stdio.name = (r(*) p)weft__real_find(#name);
     WEFT_STDIO_REALS(WEFT_X)
 #undef WEFT_X
 }

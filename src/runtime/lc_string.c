@@ -58,10 +58,12 @@ WEFT_API char *__weft___strcat_chk(char *d, const char *s, size_t room) { return
 WEFT_API char *__weft_strncat(char *d, const char *s, size_t n) { return append(d, s, n, SIZE_MAX); }
 WEFT_API char *__weft___strncat_chk(char *d, const char *s, size_t n, size_t room) { return append(d, s, n, room); }
 
+void *(*weft__process_malloc)(size_t) = malloc; /* of the process, which frees the memory: another one where the program brings its own */
+
 /* malloc may tick, which would lose what was taken before: so length, memory, copy, each at its own position. */
 static char *duplicate(const char *s, size_t most) {
     size_t n = length(s, most);
-    char *d = malloc(n + 1);
+    char *d = weft__process_malloc(n + 1);
     if (!d) return NULL;
     if (n) __weft_memcpy(d, s, n);
     __weft_memset(d + n, 0, 1);

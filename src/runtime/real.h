@@ -91,6 +91,8 @@ struct weft_real {
 };
 extern struct weft_real weft__real __attribute__((visibility("hidden")));
 void weft__real_open(void);
+void *weft__real_find(const char *name);
+extern void *(*weft__process_malloc)(size_t) __attribute__((visibility("hidden"))); /* lc_string.c */
 
 /* Defines the exported function `name`: its body runs on the runtime's stack. */
 #define WEFT_WRAP(name, body)                                                                                          \

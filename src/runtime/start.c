@@ -348,16 +348,26 @@ static void open_control(const char *path) {
     }
 }
 
+/* libc comes behind the runtime, but for programs that were not linked with weft and have a library that was. */
+void *weft__real_find(const char *name) {
+    extern const char __ehdr_start[] WEFT_HIDDEN, _end[] WEFT_HIDDEN;
+    void *p = dlsym(RTLD_NEXT, name);
+    if (p) return p;
+    p = dlsym(RTLD_DEFAULT, name);
+    return (const char *)p >= __ehdr_start && (const char *)p < _end ? NULL : p;
+}
+
 __attribute__((constructor(102))) void weft__real_open(void) {
 #define WEFT_X(r, name, p)                                                                                             \
-    weft__real.name = (r(*) p)dlsym(RTLD_NEXT, #name);
+    weft__real.name = (r(*) p)weft__real_find(#name);
     WEFT_REALS(WEFT_X)
 #undef WEFT_X
     extern void (*weft__exit_function)(void *);
     weft__exit_function = weft__real.pthread_exit;
-    weft__real_memcpy = dlsym(RTLD_NEXT, "memcpy");
-    weft__real_memmove = dlsym(RTLD_NEXT, "memmove");
-    weft__real_memset = dlsym(RTLD_NEXT, "memset");
+    weft__real_memcpy = weft__real_find("memcpy");
+    weft__real_memmove = weft__real_find("memmove");
+    weft__real_memset = weft__real_find("memset");
+    weft__process_malloc = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
 }
 
 extern int64_t weft__started; /* sys.c */
