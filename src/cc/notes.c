@@ -158,7 +158,7 @@ void cc_notes(const struct cc_cmd *cmd, const char *deps_path, const char *why_p
     struct cc_strs deps = {0}, why = {0}, needed = {0}, said = {0};
     struct cc_file file;
     if (cmd->sanitizer)
-        fprintf(stderr, "%s: note: -fsanitize=%s: its allocator takes the place of weft's; replays may differ\n", cc_name,
+        fprintf(stderr, "%s: note: -fsanitize=%s: its allocator takes the place of weft's; the program runs, but cannot be recorded\n", cc_name,
                 cmd->sanitizer);
     if (cc_file_open(&file, cmd->output ? cmd->output : "a.out") < 0) return;
     if (file.kind == CC_FILE_SHARED) cc_file_needed(&file, keep_needed, &needed);

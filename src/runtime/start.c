@@ -14,6 +14,7 @@
 #include "sys_calls.h"
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -321,6 +322,7 @@ static void open_control(const char *path) {
     struct weft_control *c;
     long fd = weft__raw(SYS_open, path, O_RDWR | O_CLOEXEC, 0), root;
     long r = weft__raw(SYS_mmap, WEFT_RT_BASE - 0x100000, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+    if (fd >= 0 && r == -EEXIST) weft__refuse("something else is where weft's memory belongs (AddressSanitizer?): such a program cannot be recorded");
     if (r < 0 && r > -4096) weft__rt_panic("no control file: WEFT_RT is for weft record and weft replay only");
     c = (struct weft_control *)r;
     if (c->magic != WEFT_CONTROL_MAGIC) weft__rt_panic("the control file is foreign");
