@@ -655,6 +655,7 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i) {
         weft__rw_come_in(r, nx);
     if (serialize) {
         weft__rw_at(r, nx);
+        if (!strcmp(name, "dlopen") || !strcmp(name, "dlmopen")) weft__rw_call_named(r, "__weft_loaded", t1, &i, 1);
         weft__rw_call_named(r, "__weft_serial_end", t1, &object, 1);
         if (loading) weft__rw_call_named(r, "__weft_serial_end", t1, &loading, 1);
     }
