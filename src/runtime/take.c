@@ -205,19 +205,21 @@ static inline void take2(const void *d, const void *s, size_t n) {
 extern int weft__fault_handlers WEFT_HIDDEN;
 extern const char weft__block_again[] WEFT_HIDDEN;
 
-/* Where p, n bytes and no more than a page, cannot be accessed; 0: nowhere. */
-static uint64_t absent(const void *p, size_t n, int (*can)(uint64_t)) {
+/* Whether p, n bytes and no more than a page, cannot be accessed somewhere; `at`: where. */
+static int absent(const void *p, size_t n, int (*can)(uint64_t), uint64_t *at) {
     uint64_t from = (uint64_t)(uintptr_t)p, last = from + n - 1;
-    if (!can(from)) return from;
-    return last >> 12 != from >> 12 && !can(last) ? last & ~4095ul : 0;
+    *at = from;
+    if (!can(from)) return 1;
+    *at = last & ~4095ul;
+    return last >> 12 != from >> 12 && !can(last);
 }
-static __attribute__((noinline)) int leave_at(const char *frame, char *d, const char *s, size_t n, const uint64_t call[4], void *result) {
+static __attribute__((noinline)) int leave_at(const char *frame, char *d, const char *s, size_t n, const uint64_t call[4], void *result, int copies) {
     struct weft_tls *tls = &__weft_tls;
     uint64_t *top = (uint64_t *)tls->rt_sp; /* weft__switch: six registers, the program's stack pointer, rbx, the way back */
     if (tls->depth != 1 || frame + 8 != (const char *)(top - 9) || top[-7] != tls->saved[0]) return 0;
-    uint64_t at = s ? absent(s, n, weft__peek) : 0;
-    int written = !at;
-    if (!at && !(at = absent(d, n, weft__poke))) return 0;
+    uint64_t at;
+    int written = !copies || !absent(s, n, weft__peek, &at);
+    if (written && !absent(d, n, weft__poke, &at)) return 0;
     uint64_t *sp = (uint64_t *)top[-7];
     *--sp = (uint64_t)(uintptr_t)result;
     for (int i = 3; i >= 0; i--) *--sp = call[i];
@@ -228,9 +230,9 @@ static __attribute__((noinline)) int leave_at(const char *frame, char *d, const 
     return 1;
 }
 /* Of a wrapped operation, with k bytes to do at d and s; what is left of it, this included, is the call that follows. */
-#define LEFT(d, s, k, ...)                                                                                             \
+#define LEFT(copies, d, s, k, ...)                                                                                     \
     (unlikely(weft__fault_handlers) && (k) &&                                                                          \
-     leave_at(__builtin_frame_address(0), d, s, k, (const uint64_t[4]){__VA_ARGS__}, result))
+     leave_at(__builtin_frame_address(0), d, s, k, (const uint64_t[4]){__VA_ARGS__}, result, copies))
 #define W(x) (uint64_t)(uintptr_t)(x)
 void *__weft_memcpy(void *, const void *, size_t);
 void *__weft_memmove(void *, const void *, size_t);
@@ -249,7 +251,7 @@ WEFT_HIDDEN void *weft__t_memcpy(void *d, const void *s, size_t n) {
         size_t k = part(n, all);
         tick();
         if (k) take2(a, b, k);
-        if (LEFT(a, b, k, W(__weft_memcpy), W(a), W(b), n)) return d;
+        if (LEFT(1, a, b, k, W(__weft_memcpy), W(a), W(b), n)) return d;
         weft__real_memcpy(a, b, k);
         a += k;
         b += k;
@@ -268,7 +270,7 @@ WEFT_HIDDEN void *weft__t_memmove(void *d, const void *s, size_t n) {
             size_t k = part(n, all);
             tick();
             if (k) take2(a, b, k);
-            if (LEFT(a, b, k, W(__weft_memmove), W(a), W(b), n)) return d;
+            if (LEFT(1, a, b, k, W(__weft_memmove), W(a), W(b), n)) return d;
             weft__real_memmove(a, b, k);
             a += k;
             b += k;
@@ -280,7 +282,7 @@ WEFT_HIDDEN void *weft__t_memmove(void *d, const void *s, size_t n) {
             n -= k;
             tick();
             take2(a + n, b + n, k);
-            if (LEFT(a + n, b + n, k, W(__weft_memmove), W(a), W(b), n + k)) return d;
+            if (LEFT(1, a + n, b + n, k, W(__weft_memmove), W(a), W(b), n + k)) return d;
             weft__real_memmove(a + n, b + n, k);
         } while (n);
     return d;
@@ -293,7 +295,7 @@ WEFT_HIDDEN void *weft__t_memset(void *d, int c, size_t n) {
         size_t k = n < BLOCK ? n : BLOCK;
         tick();
         if (k) take2(a, NULL, k);
-        if (LEFT(a, NULL, k, W(__weft_memset), W(a), W((unsigned)c), n)) return d;
+        if (LEFT(0, a, NULL, k, W(__weft_memset), W(a), W((unsigned)c), n)) return d;
         weft__real_memset(a, c, k);
         a += k;
         n -= k;
