@@ -227,7 +227,7 @@ static int listed(const char *list, const char *name) {
 /* Functions of libc with a state of their own behind them: calls of a group are ordered among each other. */
 #define LOADING "dlopen,dlmopen,dlsym,dlvsym,dlclose,dlerror,dladdr,dladdr1,dlinfo,dl_iterate_phdr"
 /* These load shared libraries: conversions, services. */
-#define LOADS "iconv_open,iconv_close,setlocale,newlocale,uselocale"
+#define LOADS "iconv_open,iconv_close,setlocale,newlocale,uselocale,_ZNSt6localeC1EPKc,_ZNSt6localeC2EPKc,_ZNSt6localeC1ERKS_PKci,_ZNSt6localeC2ERKS_PKci"
 static unsigned hidden_state(const char *name) {
     static const char *const groups[] = {
         [WEFT_SERIAL_MESSAGES - 1] = "strerror,strerror_r,__xpg_strerror_r,strerror_l,strsignal,localeconv,nl_langinfo,freelocale,duplocale,gettext,dgettext,dcgettext,ngettext,dngettext,dcngettext,"
