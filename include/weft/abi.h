@@ -11,6 +11,16 @@
  * Two-byte entries, one per 64-byte line of the low 32 bits of an address, at a fixed address below 2 GiB so that a check
  * is: mov, shr, load id, compare, branch. Lines 4 GiB apart share an entry: harmless to the order, so the allocator and
  * the stacks are laid out to avoid it. In replay, and without `weft record`, all entries are 0. */
+/* Where a function stops that looks for something, in memory that goes on: weft__t_take_until. */
+enum weft_until {
+    WEFT_UNTIL_NUL,
+    WEFT_UNTIL_BYTE,    /* this byte */
+    WEFT_UNTIL_CHAR,    /* this one, or NUL */
+    WEFT_UNTIL_ONE_OF,  /* a character of this string, or NUL */
+    WEFT_UNTIL_NONE_OF, /* one that is not in this string */
+    WEFT_UNTIL_NUMBER,  /* the end of a number, with white space before it */
+};
+
 #define WEFT_TABLE_ADDR 0x40000000ul
 #define WEFT_LINE_SHIFT 6
 #define WEFT_LINE 64u

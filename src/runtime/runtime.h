@@ -84,6 +84,8 @@ struct weft_range {
     size_t n;  /* bytes; characters of a string at most */
     int width; /* 0: n bytes; else a string of characters of this size */
     int write;
+    int until; /* enum weft_until, of a string of bytes */
+    uint64_t what;
 };
 
 struct weft_thread {

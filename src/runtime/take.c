@@ -5,7 +5,8 @@
  *
  *   __weft_take_begin(); __weft_take_range(p, n, write); __weft_take_str(s); ... __weft_take_end(); call
  *
- * __weft_take_strn is for strncmp and the like: up to the NUL, and at most n bytes.
+ * __weft_take_strn is for strncmp and the like: up to the NUL, and at most n bytes. __weft_take_until is for those that stop somewhere else (memchr, strtol):
+ * a parser calls them again and again with all the rest of its buffer, and to take that each time would make its time quadratic.
  *
  * The position is that of the tick that begin makes. In replay only that tick counts. The list of a group's ranges lives in
  * the thread's structure and grows as needed. (printf's formats are followed in format.c.) */
@@ -31,7 +32,7 @@ void weft__group_add(struct weft_thread *t, const void *p, size_t n, int width, 
         t->ranges = r;
         t->ranges_room = room;
     }
-    t->ranges[t->nranges++] = (struct weft_range){p, n, width, write};
+    t->ranges[t->nranges++] = (struct weft_range){p, n, width, write, WEFT_UNTIL_NUL, 0};
 }
 
 /* In replay there is nothing to take: the tick has waited. */
@@ -75,6 +76,16 @@ WEFT_WRAP(__weft_take_written, weft__t_take_written);
 WEFT_HIDDEN void weft__t_take_strn(const void *s, size_t n, int width) { add(s, n, width, 0); }
 WEFT_HIDDEN void weft__t_take_bytes(const char *s, size_t n) { add(s, n, 1, 0); }
 WEFT_WRAP(__weft_take_strn, weft__t_take_bytes);
+/* At most n bytes, as far as `until` says. A string that says so (what) was taken before, in the same group. */
+WEFT_HIDDEN void weft__t_take_until(const void *p, size_t n, int until, uint64_t what) {
+    struct weft_thread *t = taker();
+    uint32_t had = t ? t->nranges : 0;
+    add(p, n, 1, 0);
+    if (!t || t->nranges == had) return;
+    t->ranges[had].until = until;
+    t->ranges[had].what = what;
+}
+WEFT_WRAP(__weft_take_until, weft__t_take_until);
 /* The object that p points into: the whole heap block, much of a shared mapping, else the line. */
 #define MOST (64ul << 10)
 WEFT_HIDDEN void weft__t_take_object(const void *p) {
@@ -104,27 +115,68 @@ size_t weft__group_length(const void *s, int width, size_t most, int *whole) {
     return n;
 }
 
-/* Whether there is a NUL from p on, up to the end of its line or n bytes. A word at a time, and none that does not lie in the line: a parser that
- * looks for the next separator takes all of its buffer each time. */
-static int ends_in_line(uint64_t p, size_t n) {
-    uint64_t at = p & ~7ul, stop = (p | (WEFT_LINE - 1)) + 1, w;
+#define EACH_BYTE 0x0101010101010101ul
+/* Whether one of two bytes is found from p on, up to the end of its line or n bytes. A word at a time, and none that does not lie in the line: strings may
+ * be long. */
+static int ends_in_line(uint64_t p, size_t n, uint64_t a, uint64_t b) {
+    uint64_t at = p & ~7ul, stop = (p | (WEFT_LINE - 1)) + 1, before = (1ul << (p & 7) * 8) - 1, w, found;
     if (n < stop - p) stop = p + n;
-    __builtin_memcpy(&w, (const void *)at, 8);
-    w |= (1ul << (p & 7) * 8) - 1;
-    for (;;) {
-        uint64_t zero = (w - 0x0101010101010101ul) & ~w & 0x8080808080808080ul;
-        if (zero) return at + (unsigned)__builtin_ctzl(zero) / 8 < stop;
-        if ((at += 8) >= stop) return 0;
+    for (;; before = 0) {
         __builtin_memcpy(&w, (const void *)at, 8);
+        uint64_t x = (w ^ a * EACH_BYTE) | before, y = (w ^ b * EACH_BYTE) | before;
+        found = ((x - EACH_BYTE) & ~x) | ((y - EACH_BYTE) & ~y);
+        if ((found &= EACH_BYTE << 7)) return at + (unsigned)__builtin_ctzl(found) / 8 < stop;
+        if ((at += 8) >= stop) return 0;
     }
 }
-static int take_bytes(struct weft_thread *t, uint64_t p, size_t n, int write) {
-    int waited = 0, fresh = 1;
+
+/* Bytes at which a function goes on: those of `skip` first, as many as there are, and then those of `on`. */
+struct span {
+    int skips;
+    uint64_t skip[4], on[4];
+};
+static int is_in(const uint64_t set[4], unsigned char c) { return set[c >> 6] >> (c & 63) & 1; }
+static void put(uint64_t set[4], const char *s, int in) {
+    for (int first = 1; (!first && ((uint64_t)(uintptr_t)s & 4095)) || weft__peek((uint64_t)(uintptr_t)s); s++, first = 0) {
+        unsigned char c = (unsigned char)*s;
+        if (!c) return;
+        set[c >> 6] = in ? set[c >> 6] | 1ul << (c & 63) : set[c >> 6] & ~(1ul << (c & 63));
+    }
+}
+/* What is beyond ASCII may be white space or a decimal point of the locale. No more than these can be part of a number, in whatever base. */
+static void span_of(struct span *s, int until, uint64_t what) {
+    *s = (struct span){0};
+    if (until == WEFT_UNTIL_NUMBER) {
+        s->skips = 1;
+        s->skip[2] = s->skip[3] = s->on[2] = s->on[3] = ~0ul;
+        put(s->skip, " \t\n\v\f\r", 1);
+        put(s->on, "+-.,'()_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 1);
+    } else if (until == WEFT_UNTIL_ONE_OF) {
+        s->on[0] = ~1ul;
+        s->on[1] = s->on[2] = s->on[3] = ~0ul;
+        put(s->on, (const char *)what, 0);
+    } else
+        put(s->on, (const char *)what, 1);
+}
+static int leaves_in_line(struct span *s, uint64_t p, size_t n) {
+    uint64_t stop = (p | (WEFT_LINE - 1)) + 1;
+    if (n < stop - p) stop = p + n;
+    for (; s->skips && p < stop; p += (unsigned)s->skips) s->skips = is_in(s->skip, *(const unsigned char *)p);
+    for (; p < stop; p++)
+        if (!is_in(s->on, *(const unsigned char *)p)) return 1;
+    return 0;
+}
+
+static int take_bytes(struct weft_thread *t, uint64_t p, size_t n, int write, int until, uint64_t what) {
+    int waited = 0, fresh = 1, spans = until >= WEFT_UNTIL_ONE_OF;
+    uint64_t a = until == WEFT_UNTIL_NUL ? 0 : what & 0xff, b = until == WEFT_UNTIL_BYTE ? a : 0;
+    struct span s;
+    if (spans) span_of(&s, until, what);
     while (n) {
         if ((fresh || !(p & 4095)) && !weft__peek(p)) return waited;
         fresh = 0;
         waited |= weft__rec_take(t, p, 1, 0, write);
-        if (ends_in_line(p, n)) return waited;
+        if (spans ? leaves_in_line(&s, p, n) : ends_in_line(p, n, a, b)) return waited;
         uint64_t k = WEFT_LINE - (p & (WEFT_LINE - 1));
         if (n <= k) return waited;
         n -= k;
@@ -134,9 +186,11 @@ static int take_bytes(struct weft_thread *t, uint64_t p, size_t n, int write) {
 }
 
 /* One pass over a string; its lines are taken as far as it goes. */
-static int take_string(struct weft_thread *t, uint64_t p, size_t n, int width, int write) {
-    int waited = 0, fresh = 1;
-    if (width == 1) return take_bytes(t, p, n, write);
+static int take_string(struct weft_thread *t, const struct weft_range *r) {
+    int waited = 0, fresh = 1, width = r->width, write = r->write;
+    uint64_t p = (uint64_t)(uintptr_t)r->p;
+    size_t n = r->n;
+    if (width == 1) return take_bytes(t, p, n, write, r->until, r->what);
     for (; n; p += (unsigned)width, n--) {
         if (fresh || !(p & (WEFT_LINE - 1))) {
             if ((fresh || !(p & 4095)) && !weft__peek(p)) return waited;
@@ -152,8 +206,7 @@ int weft__group_pass(struct weft_thread *t) {
     int waited = 0;
     for (uint32_t i = 0; i < t->nranges; i++) {
         struct weft_range *r = &t->ranges[i];
-        uint64_t p = (uint64_t)(uintptr_t)r->p;
-        waited |= r->width ? take_string(t, p, r->n, r->width, r->write) : weft__rec_take(t, p, r->n, 0, r->write);
+        waited |= r->width ? take_string(t, r) : weft__rec_take(t, (uint64_t)(uintptr_t)r->p, r->n, 0, r->write);
     }
     return waited | weft__rec_again(t, 0);
 }

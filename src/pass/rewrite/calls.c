@@ -143,6 +143,42 @@ static void take_strn(struct weft_rw *r, LLVMValueRef p, LLVMValueRef n) {
     weft__rw_call_named(r, "__weft_take_strn", LLVMFunctionType(r->vd, t, 2, 0), a, 2);
 }
 
+static int listed(const char *list, const char *name) {
+    size_t n = strlen(name);
+    for (const char *p = list; p && *p;) {
+        const char *e = strchr(p, ',');
+        size_t k = e ? (size_t)(e - p) : strlen(p);
+        if (k == n && !memcmp(p, name, n)) return 1;
+        p = e ? e + 1 : NULL;
+    }
+    return 0;
+}
+
+/* Functions that stop where they have found what they look for: how much of the memory that argument 0 points to they read. */
+static int until(const char *name) {
+    static const struct { const char *names; int until; } all[] = {
+        {"memchr,rawmemchr", WEFT_UNTIL_BYTE},
+        {"strchr,strchrnul,index", WEFT_UNTIL_CHAR},
+        {"strcspn,strpbrk", WEFT_UNTIL_ONE_OF},
+        {"strspn", WEFT_UNTIL_NONE_OF},
+        {"atoi,atol,atoll,atof,strtol,strtoul,strtoll,strtoull,strtoimax,strtoumax,strtoq,strtouq,strtod,strtof,strtold,strtod_l,strtof_l,__isoc23_strtol,"
+         "__isoc23_strtoul,__isoc23_strtoll,__isoc23_strtoull,__isoc23_strtoimax,__isoc23_strtoumax", WEFT_UNTIL_NUMBER},
+    };
+    for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
+        if (listed(all[k].names, name)) return all[k].until;
+    return WEFT_UNTIL_NUL;
+}
+static void take_until(struct weft_rw *r, LLVMValueRef call, LLVMValueRef p, LLVMValueRef n, int until) {
+    LLVMTypeRef t[4] = {r->ptr, r->i64, r->i32, r->i64};
+    LLVMValueRef what = weft__rw_i64c(r, 0);
+    if (until == WEFT_UNTIL_ONE_OF || until == WEFT_UNTIL_NONE_OF)
+        what = LLVMBuildPtrToInt(r->b, LLVMGetOperand(call, 1), r->i64, "");
+    else if (until != WEFT_UNTIL_NUMBER)
+        what = arg_int(r, call, 1);
+    LLVMValueRef a[4] = {p, n, LLVMConstInt(r->i32, (unsigned)until, 0), what};
+    weft__rw_call_named(r, "__weft_take_until", LLVMFunctionType(r->vd, t, 4, 0), a, 4);
+}
+
 /* Takes what the call touches, as its entry says; unknown functions: the objects that its pointer arguments point into. */
 static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_external *e) {
     LLVMTypeRef one_t = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
@@ -177,7 +213,10 @@ static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_externa
             if (LLVMGetTypeKind(LLVMTypeOf(p)) != LLVMPointerTypeKind) continue;
             if (weft__facts_access(r->f, call, x->arg) != WEFT_WHY_ORDERED) continue;
             BEGIN();
-            if (whole || x->size == WEFT_SIZE_WHOLE || x->size == WEFT_SIZE_NONE) {
+            int stops = x->kind == WEFT_EFF_READ && x->arg == 0 ? until(e->name) : WEFT_UNTIL_NUL;
+            if (stops)
+                take_until(r, call, p, x->size == WEFT_SIZE_ARG ? arg_int(r, call, x->arg2) : weft__rw_i64c(r, UINT64_MAX), stops);
+            else if (whole || x->size == WEFT_SIZE_WHOLE || x->size == WEFT_SIZE_NONE) {
                 take_object(r, p);
             } else if ((x->size == WEFT_SIZE_STRING || x->size == WEFT_SIZE_WSTRING) && x->kind == WEFT_EFF_WRITE) {
                 LLVMTypeRef two[2] = {r->ptr, r->i32};
@@ -211,17 +250,6 @@ static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_externa
             take_object(r, v);
         }
     if (begun) weft__rw_group_close(r);
-}
-
-static int listed(const char *list, const char *name) {
-    size_t n = strlen(name);
-    for (const char *p = list; p && *p;) {
-        const char *e = strchr(p, ',');
-        size_t k = e ? (size_t)(e - p) : strlen(p);
-        if (k == n && !memcmp(p, name, n)) return 1;
-        p = e ? e + 1 : NULL;
-    }
-    return 0;
 }
 
 /* Functions of libc with a state of their own behind them: calls of a group are ordered among each other. */
