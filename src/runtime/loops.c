@@ -35,15 +35,18 @@ void weft__loop_tick(struct weft_thread *t, int interrupted) {
 }
 
 /* A loop is about to begin that touches these lines, or too many (0); the highest bit: it writes some. For reports every access is to be
- * seen, and the loop itself has the checks. */
+ * seen, and the loop itself has the checks. That there are too many is a matter of what the program computes: replay comes here as well, and needs no
+ * item for it (older traces have one). */
 WEFT_HIDDEN void weft__enter_range(uint64_t line, uint64_t lines, uint64_t site) {
     struct weft_thread *t = weft__self();
     (void)site;
     if (!t) return;
     uint32_t n = (uint32_t)lines & ~WEFT_RANGE_WRITE;
     if (weft__mode == WEFT_REPLAY) {
-        if (recorded(t, WEFT_LOOP_NOT) || weft__accesses) t->tls->fast = 0;
-    } else if (weft__mode == WEFT_RECORD && t->tls->fast &&
-               !(n && t->tls->me == t->slot && weft__rec_has(t, (uint32_t)line, n, (lines & WEFT_RANGE_WRITE) != 0)))
+        if (recorded(t, WEFT_LOOP_NOT) || !n || weft__accesses) t->tls->fast = 0;
+    } else if (!n)
+        t->tls->fast = 0;
+    else if (weft__mode == WEFT_RECORD && t->tls->fast &&
+             !(t->tls->me == t->slot && weft__rec_has(t, (uint32_t)line, n, (lines & WEFT_RANGE_WRITE) != 0)))
         leave(t, WEFT_LOOP_NOT);
 }
