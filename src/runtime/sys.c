@@ -726,6 +726,12 @@ static long end_process(struct weft_thread *t, const long a[6]) {
 
 /* ---- calls with code of their own */
 
+/* A call that weft does not know of: where the kernel does not either, it has done nothing, and the program is told what it is told natively. */
+static int not_known(struct weft_thread *t, long nr, const long a[6], long answer, long *r) {
+    *r = weft__emulated(t, nr, a, "");
+    return *r == answer || *r == -EBADF;
+}
+
 static long do_ioctl(struct weft_thread *t, const long a[6]) {
     static const struct { unsigned long req; const char *params; } known[] = {
         /* files */
@@ -752,6 +758,9 @@ static long do_ioctl(struct weft_thread *t, const long a[6]) {
     };
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].req == (unsigned long)a[1]) return weft__emulated(t, SYS_ioctl, a, known[i].params);
+    if (a[1] == SIOCGIFCONF) return !a[2] || nowhere(a[2]) ? weft__emulated(t, SYS_ioctl, a, "") : weft__sys_ifconf(t, a);
+    long r;
+    if (not_known(t, SYS_ioctl, a, -ENOTTY, &r)) return r;
     weft__refuse("ioctl 0x%lx cannot be recorded yet", (unsigned long)a[1]);
 }
 
@@ -776,7 +785,11 @@ static long do_prctl(struct weft_thread *t, const long a[6]) {
     case 65: case 66: case 67: case 68: /* PR_{SET,GET}_MDWE, PR_{SET,GET}_MEMORY_MERGE */
     case PR_SET_PTRACER: return weft__emulated(t, SYS_prctl, a, "");
     case PR_SET_VMA: return weft__sys_vm(t, SYS_prctl, a);
-    default: weft__refuse("prctl option %ld cannot be recorded yet", a[0]);
+    default: {
+        long r;
+        if (not_known(t, SYS_prctl, a, -EINVAL, &r)) return r;
+        weft__refuse("prctl option %ld cannot be recorded yet", a[0]);
+    }
     }
 }
 
@@ -801,7 +814,11 @@ static long do_fcntl(struct weft_thread *t, const long a[6]) {
         track_fd(SYS_fcntl, a, r);
         return r;
     }
-    default: weft__refuse("fcntl command %ld cannot be recorded yet", a[1]);
+    default: {
+        long r;
+        if (not_known(t, SYS_fcntl, a, -EINVAL, &r)) return r;
+        weft__refuse("fcntl command %ld cannot be recorded yet", a[1]);
+    }
     }
 }
 

@@ -68,6 +68,7 @@ long weft__sys_readv(struct weft_thread *t, long nr, const long a[6]);
 long weft__sys_sendto(struct weft_thread *t, const long a[6]);
 long weft__sys_sendmsg(struct weft_thread *t, const long a[6]);
 long weft__sys_recvmsg(struct weft_thread *t, const long a[6]);
+long weft__sys_ifconf(struct weft_thread *t, const long a[6]);
 long weft__sys_mmsg(struct weft_thread *t, long nr, const long a[6]);
 
 #endif

@@ -7,6 +7,8 @@
 #include "sys.h"
 #include "sys_calls.h"
 #include <errno.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 struct iov {
@@ -214,4 +216,33 @@ long weft__sys_mmsg(struct weft_thread *t, long nr, const long a[6]) {
         if (flags & MSG_WAITFORONE) flags |= MSG_DONTWAIT;
     }
     return i ? (long)i : r;
+}
+
+/* ioctl SIOCGIFCONF: the addresses of interfaces, as many as fit; only how many bytes there are, if there is no place for them. */
+#define ADDRESSES_MOST (64u << 10)
+long weft__sys_ifconf(struct weft_thread *t, const long a[6]) {
+    struct ifconf c;
+    fetch(t, &c, (void *)a[2], sizeof c);
+    int places = c.ifc_buf != NULL;
+    size_t n = !places || c.ifc_len < 0 ? 0 : at_most((size_t)c.ifc_len, ADDRESSES_MOST);
+    unsigned char *buf = weft__bounce(t, 8 + n); /* how many bytes the kernel gave; these */
+    long r = 0;
+    int64_t got = 0;
+    for (size_t i = 0; i < 8 + n; i++) buf[i] = 0;
+    weft__tick(t);
+    if (RECORD) {
+        struct ifconf k = {.ifc_len = places && c.ifc_len >= 0 ? (int)n : c.ifc_len, .ifc_buf = places ? (char *)buf + 8 : NULL};
+        weft__outside(t);
+        r = weft__raw(SYS_ioctl, a[0], SIOCGIFCONF, &k);
+        weft__inside(t);
+        got = k.ifc_len;
+        weft__copy(buf, &got, 8);
+    }
+    r = weft__input(t, SYS_ioctl, r, buf, 8 + n);
+    if (failed(r)) return r;
+    weft__copy(&got, buf, 8);
+    c.ifc_len = (int)got;
+    if (places && got > 0 && at_most((size_t)got, n)) store(t, c.ifc_buf, buf + 8, at_most((size_t)got, n));
+    store(t, (void *)a[2], &c, sizeof c);
+    return r;
 }

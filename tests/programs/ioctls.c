@@ -1,5 +1,5 @@
 /* Proves: ioctl and fcntl of the common kinds: SIGIO on a socket that asks for it (FIOASYNC, F_SETOWN, F_SETSIG), owners, locks
- * of an open file, sizes, windows, interfaces, random numbers. */
+ * of an open file, sizes, windows, interfaces, random numbers; and those that the kernel does not know fail as they do natively. */
 // RUN: %rr %s %t
 #include "common.h"
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <net/if.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 static volatile sig_atomic_t came;
@@ -62,6 +63,19 @@ int main(void) {
     NEED(ioctl(s, SIOCGIFINDEX, &r) == 0 && r.ifr_ifindex > 0);
     int index = r.ifr_ifindex;
     NEED(ioctl(s, SIOCGIFMTU, &r) == 0 && r.ifr_mtu > 0);
+    struct ifreq many[64];
+    struct ifconf all_of = {.ifc_len = 0, .ifc_buf = NULL};
+    NEED(ioctl(s, SIOCGIFCONF, &all_of) == 0 && all_of.ifc_len >= (int)sizeof *many);
+    all_of.ifc_len = sizeof many;
+    all_of.ifc_req = many;
+    NEED(ioctl(s, SIOCGIFCONF, &all_of) == 0 && all_of.ifc_len >= (int)sizeof *many && all_of.ifc_len % (int)sizeof *many == 0);
+    for (int i = 0; i < all_of.ifc_len / (int)sizeof *many; i++) printf("%s\n", many[i].ifr_name);
+    all_of.ifc_len = sizeof *many; /* no more than one */
+    NEED(ioctl(s, SIOCGIFCONF, &all_of) == 0 && all_of.ifc_len == sizeof *many);
+    NEED(ioctl(a, 0x12345, many) == -1 && errno == ENOTTY);
+    NEED(ioctl(-1, 0x12345, many) == -1 && errno == EBADF);
+    NEED(prctl(9999, 1, 0, 0, 0) == -1 && errno == EINVAL);
+    NEED(fcntl(a, 9999, 0) == -1 && errno == EINVAL);
     printf("%d %d %d\n", index, r.ifr_mtu, is.pid);
     return 0;
 }
