@@ -12,8 +12,9 @@
  *
  * For each place in memory the best answer is kept: both, and an update that was lost (read-write-write); both; the first alone; the
  * second alone; or the pair alone. Later ones are better than earlier ones. Then the failing thread's accesses are gone through, the
- * last one first: what it touched last made it fail. The first place with a race is the answer, or a lost update, if there is one among
- * the last NEAR accesses. Without a race, it is the first place that was come between. If it touched none of these (it had only the results
+ * last one first: what it touched last made it fail, and what others did there afterwards did not. The first place with a race is the answer, or a lost update, if there is one among
+ * the last NEAR accesses. Without a race, it is the first place that was come between, or one where the failing thread took part in that, if there is one among
+ * these: what comes between two critical sections often does no harm. If it touched none of these (it had only the results
  * of other threads), the accesses of all threads are gone through in the same way; and if there is nothing, it is the failing thread's
  * last pair that could have been in another order; then a word that it read before anybody wrote it; then its last pair. If its last access
  * was at NULL, and the pointer was read where nobody has written, that comes first. */
@@ -50,16 +51,20 @@ struct last {
     uint64_t index, write; /* of its last access; of its last write, NONE if it has none */
     uint64_t first;        /* of its first write since another thread was here; NONE */
 };
+struct guess {
+    enum weft_race_kind kind;
+    bool forced; /* of the last pair: it could not have been in another order */
+    bool part;   /* the failing thread took part in it */
+    uint32_t n;
+    uint64_t found[WEFT_RACE_ACCESSES];
+};
 struct place {
     uint64_t key; /* address >> GRAIN, + 1 */
     struct last last[THREADS];
     uint32_t n;
     uint32_t recent; /* slot of who was here last */
     bool written;    /* in this life of the memory, by anybody */
-    enum weft_race_kind kind;
-    bool forced; /* of the last pair: it could not have been in another order */
-    uint32_t nfound;
-    uint64_t found[WEFT_RACE_ACCESSES];
+    struct guess all, seen; /* the best one; the best one when the failing thread was here last */
 };
 struct object {
     uint64_t key;
@@ -70,6 +75,7 @@ struct search {
     const struct weft_access *list;
     uint32_t *epoch; /* of the thread, at each access */
     uint32_t slots;
+    uint32_t slot; /* of the failing thread */
     uint32_t *clocks; /* by slot: slots numbers */
     uint32_t *forced; /* the same, without locks and atomics */
     struct place *places;
@@ -153,14 +159,12 @@ static bool overlap(const struct weft_access *a, const struct weft_access *b) {
 }
 static bool writes(const struct weft_access *a) { return a->what & WEFT_ACC_WRITE; }
 
-static void keep(struct place *p, enum weft_race_kind kind, bool forced, uint32_t n, uint64_t a, uint64_t b, uint64_t c) {
-    if (kind < p->kind || (kind == p->kind && forced && !p->forced)) return;
-    p->kind = kind;
-    p->forced = forced;
-    p->nfound = n;
-    p->found[0] = a;
-    p->found[1] = b;
-    p->found[2] = c;
+static void keep(const struct search *s, struct place *p, enum weft_race_kind kind, bool forced, uint32_t n, uint64_t a, uint64_t b, uint64_t c) {
+    struct guess *g = &p->all;
+    bool part = s->list[a].slot == s->slot || s->list[b].slot == s->slot;
+    if (kind < g->kind || (kind == g->kind && forced && !g->forced)) return;
+    if (kind == g->kind && kind == WEFT_RACE_BETWEEN && g->part && !part) return;
+    *g = (struct guess){.kind = kind, .forced = forced, .part = part, .n = n, .found = {a, b, c}};
 }
 
 /* Access i after o, which conflicts, at one place; mine: the last access of i's thread there. */
@@ -174,9 +178,9 @@ static void conflict(const struct search *s, struct place *p, uint64_t mine, uin
     }
     bool forced = is_forced(s, o, b->slot);
     if (between && !forced)
-        keep(p, race && lost ? WEFT_RACE_LOST : race ? WEFT_RACE_TORN : WEFT_RACE_BETWEEN, false, 3, mine, o, i);
+        keep(s, p, race && lost ? WEFT_RACE_LOST : race ? WEFT_RACE_TORN : WEFT_RACE_BETWEEN, false, 3, mine, o, i);
     else
-        keep(p, race ? WEFT_RACE_PAIR : WEFT_RACE_LAST, !race && forced, 2, o, i, 0);
+        keep(s, p, race ? WEFT_RACE_PAIR : WEFT_RACE_LAST, !race && forced, 2, o, i, 0);
 }
 
 static void access_at(const struct search *s, struct place *p, uint64_t i) {
@@ -206,6 +210,7 @@ static void access_at(const struct search *s, struct place *p, uint64_t i) {
     l->index = i;
     if (p->recent != b->slot) l->first = NONE;
     p->recent = b->slot;
+    if (b->slot == s->slot) p->seen = p->all;
     if (!writes(b)) return;
     p->written = true;
     l->write = i;
@@ -241,12 +246,12 @@ static void walk(struct search *s, uint64_t n) {
     }
 }
 
-static void answer(const struct search *s, const struct place *p, struct weft_race *out) {
-    *out = (struct weft_race){.kind = p->kind, .n = p->nfound};
+static void answer(const struct search *s, const struct guess *g, struct weft_race *out) {
+    *out = (struct weft_race){.kind = g->kind, .n = g->n};
     uint64_t from = 0, to = UINT64_MAX;
-    for (uint32_t k = 0; k < p->nfound; k++) {
-        const struct weft_access *a = &s->list[p->found[k]];
-        out->index[k] = p->found[k];
+    for (uint32_t k = 0; k < g->n; k++) {
+        const struct weft_access *a = &s->list[g->found[k]];
+        out->index[k] = g->found[k];
         if (a->addr > from) from = a->addr;
         if (a->addr + bytes(a) < to) to = a->addr + bytes(a);
     }
@@ -257,7 +262,7 @@ static void answer(const struct search *s, const struct place *p, struct weft_ra
 /* Goes back through the accesses of the thread (0: of all) to the first place that has at least that; forced: also a pair that could not
  * have been in another order. */
 static bool look_back(struct search *s, uint64_t n, uint32_t slot, enum weft_race_kind least, bool forced, struct weft_race *out) {
-    const struct place *best = NULL;
+    const struct guess *best = NULL;
     uint64_t seen = 0;
     for (uint64_t i = n; i-- > 0 && seen < (best ? NEAR : BACK);) {
         const struct weft_access *a = &s->list[i];
@@ -266,8 +271,10 @@ static bool look_back(struct search *s, uint64_t n, uint32_t slot, enum weft_rac
         uint64_t end = a->addr + bytes(a);
         for (uint64_t p = a->addr & ~((1ull << GRAIN) - 1); p < end; p += 1ull << GRAIN) {
             const struct place *q = place_of(s, p, false);
-            if (!q || q->kind < least || q->kind == WEFT_RACE_NONE || (q->forced && !forced)) continue;
-            if (!best || (q->kind == WEFT_RACE_LOST && best->kind != WEFT_RACE_LOST)) best = q;
+            const struct guess *g = !q ? NULL : slot ? &q->seen : &q->all;
+            if (!g || g->kind < least || g->kind == WEFT_RACE_NONE || (g->forced && !forced)) continue;
+            bool better = least == WEFT_RACE_BETWEEN ? g->part && !(best && best->part) : best && g->kind == WEFT_RACE_LOST && best->kind != WEFT_RACE_LOST;
+            if (!best || better) best = g;
         }
     }
     if (best) answer(s, best, out);
@@ -298,7 +305,7 @@ static bool ends_at_null(const struct search *s, uint64_t n, uint32_t slot) {
 }
 
 void weft__race_find(const struct weft_access *list, uint64_t n, uint32_t slot, bool early, struct weft_race *out) {
-    struct search s = {.list = list};
+    struct search s = {.list = list, .slot = slot};
     *out = (struct weft_race){0};
     for (uint64_t i = 0; i < n; i++)
         if (list[i].slot >= s.slots) s.slots = list[i].slot + 1;

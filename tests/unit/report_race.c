@@ -109,6 +109,47 @@ static void nearest(void **state) {
     assert_int_equal(r.size, 4);
 }
 
+/* What others do at a place when the failing thread has been there for the last time is not why it fails. */
+static void afterwards(void **state) {
+    (void)state;
+    add(2, AR, 0x100);
+    add(3, AW, 0x100);
+    add(2, AW, 0x100);
+    add(4, AR, 0x100);
+    add(3, AW, 0x100);
+    add(4, AR, 0x100);
+    struct weft_race r = find(2);
+    assert_int_equal(r.kind, WEFT_RACE_BETWEEN);
+    assert_int_equal(r.index[0], 0);
+    assert_int_equal(r.index[1], 1);
+    assert_int_equal(r.index[2], 2);
+}
+
+/* A queue under a lock, which two others work on, and which the failing thread clears at last; before that it said that they are to stop. */
+static void took_part(void **state) {
+    (void)state;
+    static const uint32_t turn[] = {2, 3, 2};
+    add(2, AR, 0x200);
+    for (int i = 0; i < 3; i++) {
+        add(turn[i], S | WEFT_ACCESS_LOCK, 0x900);
+        add(turn[i], R, 0x100);
+        add(turn[i], W, 0x100);
+        add(turn[i], S | WEFT_ACCESS_UNLOCK, 0x900);
+    }
+    add(1, AW, 0x200);
+    add(2, AR, 0x200);
+    add(2, S, 0x902);
+    add(1, S, 0x902);
+    add(1, AR, 0x200);
+    add(1, R, 0x100);
+    struct weft_race r = find(1);
+    assert_int_equal(r.kind, WEFT_RACE_BETWEEN);
+    assert_int_equal(r.addr, 0x200);
+    assert_int_equal(r.index[0], 0);
+    assert_int_equal(r.index[1], 13);
+    assert_int_equal(r.index[2], 14);
+}
+
 /* Memory that was allocated anew has no past. */
 static void fresh(void **state) {
     (void)state;
@@ -231,7 +272,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lost_update), cmocka_unit_test(locked),  cmocka_unit_test(joined),
         cmocka_unit_test(atomics),     cmocka_unit_test(nearest), cmocka_unit_test(last_in_another_order), cmocka_unit_test(too_early), cmocka_unit_test(null_first), cmocka_unit_test(nothing),
-        cmocka_unit_test(first_of_several), cmocka_unit_test(fresh), cmocka_unit_test(elsewhere),   cmocka_unit_test(forced),
+        cmocka_unit_test(first_of_several), cmocka_unit_test(fresh), cmocka_unit_test(elsewhere),   cmocka_unit_test(forced), cmocka_unit_test(afterwards), cmocka_unit_test(took_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
