@@ -22,4 +22,7 @@ struct tm;
 extern struct tm __weft_tm;
 extern char __weft_asctime[114]; /* what libc has */
 
+/* src/runtime/wrap_sys.c: whether the thread is to be woken just in time when it waits with a limit */
+void __weft_exact(int on);
+
 #endif

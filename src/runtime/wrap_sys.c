@@ -6,6 +6,7 @@
 #include "sys.h"
 #include <errno.h>
 #include <linux/futex.h>
+#include <linux/prctl.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/time.h>
@@ -280,3 +281,16 @@ WEFT_HIDDEN int weft__w_sched_getcpu(void) {
     return (int)cpu;
 }
 WEFT_WRAP(sched_getcpu, weft__w_sched_getcpu);
+
+/* For src/inst/timer.c. No event and no input: nobody sees it but by the clock. What the program has set is in force again when it is over; all threads are
+ * taken to have what the first one has that asks. */
+WEFT_HIDDEN void weft__w_exact(int on) {
+    static long slack; /* ns; 0: not known yet */
+    long had = __atomic_load_n(&slack, __ATOMIC_RELAXED);
+    if (!had) {
+        had = weft__raw(SYS_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0);
+        __atomic_store_n(&slack, had, __ATOMIC_RELAXED);
+    }
+    if (had > 0) weft__raw(SYS_prctl, PR_SET_TIMERSLACK, on ? 1 : had, 0, 0, 0);
+}
+WEFT_WRAP(__weft_exact, weft__w_exact);
