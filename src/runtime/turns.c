@@ -191,8 +191,13 @@ static int in_circle(const struct weft_thread *o) {
     return 0;
 }
 
+static uint64_t times(const struct weft_came_to *to, uint64_t where);
+
+/* Condition variables and the like that somebody has signalled; they wait in vain who came too late, or were too many. */
+static struct weft_came_to signalled = {.stretch = 1};
+
 /* The message is what tells one such end from another: where the threads of the circle wait, or if there is none, all that do not
- * wait for the end of another; each place once, in order. */
+ * wait for the end of another; each place once, in order; a + if what they wait for had been signalled. */
 static void name_places(void) {
     char *at = weft__control->message, *end = at + sizeof weft__control->message - 40;
     int circle = 0;
@@ -207,7 +212,8 @@ static void name_places(void) {
             if (!best || o->blocked.site < best->blocked.site) best = o;
         }
         if (!best) break;
-        at += weft__format(at, (size_t)(end - at) + 40, "%d@0x%lx ", best->blocked.kind, best->blocked.site);
+        int was = best->waits && times(&signalled, (uint64_t)(uintptr_t)best->blocked.object);
+        at += weft__format(at, (size_t)(end - at) + 40, "%d@0x%lx%s ", best->blocked.kind, best->blocked.site, was ? "+" : "");
         low = best->blocked.site;
     }
 }
@@ -656,6 +662,7 @@ int weft__turns_wait(struct weft_thread *t, const struct timespec *until) {
 /* The one whose turn comes first: it is the one that was woken in the trace. Else who has waited longest. */
 int weft__turns_wake(const void *object, int n) {
     int woken = 0;
+    come(&signalled, (uint64_t)(uintptr_t)object, 0);
     for (; woken < n; woken++) {
         struct weft_thread *best = NULL;
         for (uint32_t s = 1; s < weft__slots; s++) {

@@ -6,11 +6,11 @@
  *                  jump through a pointer to anything): only that it is so
  *   signal, sent   signal (abort), frames, last line on stderr (an assertion) without its numbers
  *   status         status, frames, last line on stderr without its numbers
- *   stuck          where the threads wait that wait for each other, or if there are none, all; the steered run tells */
+ *   stuck          where the threads wait that wait for each other, or if there are none, all; the steered run tells. Whether what they wait for had been
+ *                  signalled is for the judge: where no order passes, nothing else tells who came too late from who waits for a thread that was removed */
 #include "simplify/simplify.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 enum weft_address weft__address_class(uint64_t a) {
@@ -43,6 +43,18 @@ static void last_line(const char *s, size_t n, char *out, size_t room) {
     out[len] = 0;
 }
 
+/* Without the marks, which become bits. */
+static void waits(const char *message, struct weft_failure *out) {
+    size_t n = 0, place = 0;
+    for (; *message && n + 1 < sizeof out->line; message++) {
+        if (*message == '+' && place < 32) out->signalled |= 1u << place;
+        if (*message == '+') continue;
+        place += *message == ' ';
+        out->line[n++] = *message;
+    }
+    out->line[n] = 0;
+}
+
 /* A line may be in several places of the code: a loop that was unrolled. */
 static uint64_t line_of(struct weft_symbols *symbols, uint64_t addr) {
     struct weft_range r;
@@ -65,7 +77,7 @@ void weft__failure_of(const struct weft_ending *e, const char *errors, size_t n,
     }
     for (size_t i = 0; e->kind != WEFT_END_STUCK && i < e->frames && out->frames < WEFT_FAILURE_FRAMES; i++) out->frame[out->frames++] = line_of(symbols, e->frame[i]);
     if (e->kind == WEFT_END_STUCK)
-        snprintf(out->line, sizeof out->line, "%s", e->message);
+        waits(e->message, out);
     else if (!out->crash)
         last_line(errors, n, out->line, sizeof out->line);
 }

@@ -5,7 +5,8 @@
  * enough: main without the iterations in which it joins its threads still passes if it runs first.)
  *
  * To pass is to end normally and to come by the failing place. That counts only if the whole program comes there in a run that passes: it
- * may be what the program does when a check has failed. If the whole program passes in none of the orders, only the failure counts. */
+ * may be what the program does when a check has failed. If the whole program passes in none of the orders, only the failure counts; of one that is
+ * stuck, also whether what is waited for had been signalled (or a thread that waits for one that was removed would be the result). */
 #include "simplify/simplify.h"
 
 #include <errno.h>
@@ -54,6 +55,7 @@ static void look_at(const struct weft_trial *trial, const char *dir, const struc
 
 static bool alike(const struct weft_trial *trial, const struct weft_failure *f, bool by_command) {
     if (trial->fails) return by_command && f->kind == trial->failure.kind && f->code == trial->failure.code;
+    if (!trial->orders && f->signalled != trial->failure.signalled) return false;
     return weft__failure_same(f, &trial->failure);
 }
 

@@ -40,6 +40,7 @@ struct weft_failure {
     uint64_t frame[WEFT_FAILURE_FRAMES];
     size_t frames;
     char line[512];      /* the last one on stderr, without its numbers; stuck: where who waits for whom */
+    unsigned signalled;  /* stuck: of these, bits: what is waited for there had been signalled */
 };
 /* errors: what it wrote to stderr (n bytes). */
 void weft__failure_of(const struct weft_ending *e, const char *errors, size_t n, struct weft_symbols *symbols, struct weft_failure *out); /* symbols may be NULL */

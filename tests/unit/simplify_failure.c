@@ -67,6 +67,15 @@ static void messages(void **state) {
     assert_string_equal(of(e, "").line, "");
 }
 
+static void waits(void **state) {
+    (void)state;
+    struct weft_ending a = {.kind = WEFT_END_STUCK, .message = "3@0x1000 5@0x2000+ "}, b = {.kind = WEFT_END_STUCK, .message = "3@0x1000 5@0x2000 "};
+    assert_true(same(a, "", b, "")); /* that is for the judge */
+    assert_string_equal(of(a, "").line, "3@0x1000 5@0x2000 ");
+    assert_int_equal(of(a, "").signalled, 2);
+    assert_int_equal(of(b, "").signalled, 0);
+}
+
 static void addresses(void **state) {
     (void)state;
     assert_int_equal(weft__address_class(0), WEFT_ADDRESS_NULL);
@@ -81,7 +90,7 @@ static void addresses(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(crashes), cmocka_unit_test(deep_frames_do_not_count), cmocka_unit_test(messages),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(crashes), cmocka_unit_test(deep_frames_do_not_count), cmocka_unit_test(messages), cmocka_unit_test(waits),
                                        cmocka_unit_test(addresses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
