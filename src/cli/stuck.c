@@ -73,6 +73,12 @@ static void put_object(const struct view *v, struct weft_strbuf *b, uint32_t kin
 
 /* ---- cycles ---- */
 
+static bool has(const struct view *v, const struct weft_wait *w, uint32_t slot) {
+    for (size_t i = 0; i < v->nholds; i++)
+        if (v->holds[i].slot == slot && weft__hold_blocks(w, &v->holds[i])) return true;
+    return w->kind == WEFT_WAIT_ONCE;
+}
+
 /* It begins with the lowest number, however it was found. */
 static void name_cycle(void *ctx, const struct weft_thread_view *const *at, size_t n) {
     const struct view *v = ctx;
@@ -82,15 +88,16 @@ static void name_cycle(void *ctx, const struct weft_thread_view *const *at, size
         if (at[i]->slot < at[first]->slot) first = i;
     weft__strbuf_printf(&b, "deadlock: thread %u", at[first]->slot);
     for (size_t i = 0; i < n; i++) {
+        const struct weft_thread_view *next = at[(first + i + 1) % n];
         const struct weft_wait *w = &at[(first + i) % n]->wait;
         weft__strbuf_puts(&b, " waits for ");
         if (w->kind == WEFT_WAIT_JOIN)
             weft__strbuf_puts(&b, "the end of ");
         else {
             put_object(v, &b, w->kind, w->object);
-            weft__strbuf_puts(&b, w->kind == WEFT_WAIT_ONCE ? ", run by " : ", locked by ");
+            weft__strbuf_puts(&b, w->kind == WEFT_WAIT_ONCE ? ", run by " : has(v, w, next->slot) ? ", locked by " : ", after ");
         }
-        weft__strbuf_printf(&b, "thread %u%s", at[(first + i + 1) % n]->slot, i + 1 < n ? ", which" : "");
+        weft__strbuf_printf(&b, "thread %u%s", next->slot, i + 1 < n ? ", which" : "");
     }
     say(v, "%s", b.s);
     weft__strbuf_fini(&b);
@@ -109,6 +116,11 @@ static void put_holders(const struct view *v, struct weft_strbuf *b, const struc
         if (h->holder == WEFT_HOLDER_PARENT) weft__strbuf_puts(b, " of the process that this one was forked from,");
         if (h->kind != WEFT_WAIT_ONCE) /* that was called by the runtime; its stack tells more */
             put_place(v, b, h->site - 1);
+    }
+    for (size_t i = 0; i < v->nthreads && n == 0; i++) {
+        if (!weft__wait_first(w, &v->threads[i].wait)) continue;
+        weft__strbuf_printf(b, ", which thread %u is to get first, to write", v->threads[i].slot);
+        return;
     }
     if (n == 0 && w->kind != WEFT_WAIT_ONCE && weft__hold_blocks(w, &(struct weft_hold){.object = w->object, .kind = w->kind == WEFT_WAIT_RDLOCK ? WEFT_WAIT_WRLOCK : w->kind}))
         weft__strbuf_puts(b, ", which is free");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which threads of a process that is stuck wait for each other. A thread waits for a thread if that has locked what it wants, is to end, or
- * runs the routine of a pthread_once. A cycle of these is a deadlock; each thread is in one at most, as it waits for one thing, unless
+ * runs the routine of a pthread_once; a reader also for who wants to write, where that one comes first (a lock that prefers writers). A cycle of these is a deadlock; each thread is in one at most, as it waits for one thing, unless
  * several read. */
 #include "replay/replay.h"
 
@@ -16,6 +16,10 @@ bool weft__hold_blocks(const struct weft_wait *w, const struct weft_hold *h) {
     case WEFT_WAIT_WRLOCK: return h->kind == WEFT_WAIT_WRLOCK || h->kind == WEFT_WAIT_RDLOCK;
     default: return false;
     }
+}
+
+bool weft__wait_first(const struct weft_wait *w, const struct weft_wait *o) {
+    return w->kind == WEFT_WAIT_RDLOCK && o->kind == WEFT_WAIT_WRLOCK && o->object == w->object;
 }
 
 struct search {
@@ -44,11 +48,16 @@ static void follow(struct search *s, const struct weft_thread_view *x) {
             return;
         }
     if (s->done[x - s->threads]) return;
+    bool held = false;
     s->at[s->n++] = x;
     if (x->wait.kind == WEFT_WAIT_JOIN && thread(s, x->wait.object)) follow(s, thread(s, x->wait.object));
-    for (size_t i = 0; i < s->nholds; i++)
-        if (weft__hold_blocks(&x->wait, &s->holds[i]) && s->holds[i].holder == WEFT_HOLDER_HERE && thread(s, s->holds[i].slot))
-            follow(s, thread(s, s->holds[i].slot));
+    for (size_t i = 0; i < s->nholds; i++) {
+        if (!weft__hold_blocks(&x->wait, &s->holds[i])) continue;
+        held = true;
+        if (s->holds[i].holder == WEFT_HOLDER_HERE && thread(s, s->holds[i].slot)) follow(s, thread(s, s->holds[i].slot));
+    }
+    for (size_t i = 0; i < s->nthreads && !held; i++)
+        if (weft__wait_first(&x->wait, &s->threads[i].wait)) follow(s, &s->threads[i]);
     s->n--;
     s->done[x - s->threads] = true;
 }

@@ -192,6 +192,7 @@ void weft__threads_stop(pid_t pid); /* SIGSTOP, and until they stand */
 
 /* ---- cycles.c: deadlocks ---- */
 bool weft__hold_blocks(const struct weft_wait *w, const struct weft_hold *h); /* it keeps the thread from what it waits for */
+bool weft__wait_first(const struct weft_wait *w, const struct weft_wait *o); /* nobody has what w waits for so that it could not get it; who waits as o may be in its way */
 /* n threads, each of which waits for the next one, and the last for the first. */
 typedef void weft_cycle_fn(void *ctx, const struct weft_thread_view *const *threads, size_t n);
 /* How many there are. */

@@ -234,6 +234,7 @@ struct weft_thread {
     uint32_t nstores, stores_room;
     int maps;                     /* enum weft_maps */
     const void *blocked_on;       /* the lock or the like that it waits for, outside */
+    const void *writes;           /* steered or with chaos: the read-write lock that it is about to get for writing */
     struct weft_wait wait;        /* the same in the replay of a run that was stuck (waits.c) */
 };
 
@@ -364,6 +365,7 @@ void weft__turns_child(struct weft_thread *t, struct weft_thread *c); /* or was 
 void weft__turns_begin(struct weft_thread *t);
 void weft__turns_event(struct weft_thread *t, uint64_t site);
 uint64_t weft__turns_tick(struct weft_thread *t);
+void weft__turns_last(struct weft_thread *t);
 void weft__turns_yield(struct weft_thread *t);
 void weft__turns_over(struct weft_thread *t); /* t has ended */
 void weft__turns_away(struct weft_thread *t, int away); /* it waits in the kernel for foreign code; and is back */

@@ -345,6 +345,28 @@ WEFT_WRAP(pthread_cond_destroy, weft__cond_destroy);
 
 /* ---- read-write locks */
 
+/* With a baton nobody waits in libc, so libc does not know of a writer that waits; but some locks let no more readers in then, not even those who have the lock
+ * already. (A reader that takes such a lock twice is a deadlock, if a writer comes in between.) */
+static int writer_first(struct weft_thread *t, const pthread_rwlock_t *real, const void *o) {
+    if (likely(!weft__steering) || real->__data.__flags != PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) return 0;
+    if (weft__given) weft__turns_last(t);
+    for (uint32_t s = 1; s < weft__slots; s++)
+        if (weft__threads[s] && weft__threads[s] != t && weft__threads[s]->alive && weft__threads[s]->writes == o) return 1;
+    return 0;
+}
+static inline int tries(struct weft_thread *t, pthread_rwlock_t *real, const void *o, int kind, int (*try)(pthread_rwlock_t *)) {
+    return kind == WEFT_WAIT_RDLOCK && writer_first(t, real, o) ? EBUSY : try(real);
+}
+/* It waits for the lock, until it has it or does not wait any more; then those may go on who let it go first. */
+static inline void wants_it(struct weft_thread *t, int kind, const void *o) {
+    if (unlikely(weft__steering) && kind == WEFT_WAIT_WRLOCK) t->writes = o;
+}
+static inline void wanted_it(struct weft_thread *t, const void *o, int r) {
+    if (likely(!t->writes)) return;
+    t->writes = NULL;
+    if (r && weft__steering) weft__steer_release(o);
+}
+
 /* Steered: which threads have the lock, for those who wait for it (turns.c). */
 static inline void rwlock_held(struct weft_thread *t, int kind, const void *o, int r) {
     if (unlikely(weft__given) && r == 0) weft__hold_note(t, (uint32_t)kind, o);
@@ -356,7 +378,9 @@ static inline void rwlock_held(struct weft_thread *t, int kind, const void *o, i
         ENTER(WEFT_GETS(o, weft__real.name(o)));                                                                       \
         REAL(o);                                                                                                       \
         int r;                                                                                                         \
-        ACQUIRE(weft__real.tryname(real), RECORD ? pieces(t, real) : weft__real.name(real), op, kind);                 \
+        wants_it(t, kind, o);                                                                                          \
+        ACQUIRE(tries(t, real, o, kind, weft__real.tryname), RECORD ? pieces(t, real) : weft__real.name(real), op, kind);  \
+        wanted_it(t, o, r);                                                                                            \
         rwlock_held(t, kind, o, r);                                                                                    \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \
@@ -366,7 +390,7 @@ static inline void rwlock_held(struct weft_thread *t, int kind, const void *o, i
         REAL(o);                                                                                                       \
         int r;                                                                                                         \
         if (RECORD) {                                                                                                  \
-            r = weft__real.tryname(real);                                                                              \
+            r = tries(t, real, o, kind, weft__real.tryname);                                                           \
             weft__order(t, o);                                                                                         \
             weft__input_if(t, op, r, 0);                                                                               \
             rwlock_held(t, kind, o, r);                                                                                \
@@ -389,10 +413,12 @@ RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, WEFT_OP_RWLOCK_WRLOCK, w
         int r;                                                                                                         \
         struct timespec copy;                                                                                          \
         ts = deadline(t, ts, &copy);                                                                                   \
+        wants_it(t, kind, o);                                                                                          \
         if (RECORD)                                                                                                    \
-            ACQUIRE_UNTIL(weft__real.tryname(real), timed(t, real, clock, ts), op, kind, clock, ts);                         \
+            ACQUIRE_UNTIL(tries(t, real, o, kind, weft__real.tryname), timed(t, real, clock, ts), op, kind, clock, ts);      \
         else                                                                                                           \
             ACQUIRE(0, weft__real.lockname(real), op, kind);                                                           \
+        wanted_it(t, o, r);                                                                                            \
         rwlock_held(t, kind, o, r);                                                                                    \
         LEAVE(r);                                                                                                      \
     }                                                                                                                  \

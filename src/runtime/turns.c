@@ -515,6 +515,15 @@ void weft__turns_yield(struct weft_thread *t) {
     next_one(t, 0);
 }
 
+/* t is about to get what it may have waited for when the process ended, and was stuck: then it did not get it because somebody else waited, too. So all others go
+ * first. */
+void weft__turns_last(struct weft_thread *t) {
+    if (weft__steering == WEFT_CHAOS_ALONE || by_turns() || t->number == WEFT_NO_NUMBER || weft__trace_clock(t) < weft__given_thread(t->number)->cut) return;
+    weft__rec_release(t);
+    t->stamp = ++run.count;
+    next_one(t, 0);
+}
+
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
 void weft__turns_open(struct weft_thread *t) {
