@@ -614,12 +614,13 @@ uint64_t weft__place_brk(uint64_t to);       /* both: brk */
 
 /* ---- signal.c */
 void weft__signal_open(struct weft_thread *t);
-enum weft_place { WEFT_AT_TICK = 1, WEFT_AT_RETURN, WEFT_AT_BLOCKED, WEFT_AT_TRAP, WEFT_AT_FAULT };
+enum weft_place { WEFT_AT_TICK = 1, WEFT_AT_RETURN, WEFT_AT_BLOCKED, WEFT_AT_TRAP, WEFT_AT_FAULT, WEFT_AT_ACCESS };
 #define WEFT_RESTART 512   /* a system call's result: deliver what is due, and call again */
 #define WEFT_CANCELLED 514 /* the thread is to leave the runtime: it is cancelled */
 extern WEFT_HIDDEN int weft__handlers;
 int weft__signal_due(struct weft_thread *t, int place);
 int weft__signal_deliver(struct weft_thread *t, int place, uint64_t ip);
+void weft__signal_access(struct weft_thread *t, uint64_t site); /* t is about to access something there */
 void weft__signal_settle(struct weft_thread *t);
 void weft__signal_born(struct weft_thread *t, struct weft_thread *c);
 void weft__signal_begin(struct weft_thread *t);

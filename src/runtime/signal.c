@@ -2,10 +2,12 @@
 /* Signals: what the program's handlers see, and when.
  *
  * In record the kernel knows only handlers of the runtime. For an asynchronous signal (on_async) it puts the siginfo into
- * the thread's queue and sets the clock's limit to 0. The program's handler runs where the thread next comes to the runtime
- * at one of these places:
+ * the thread's queue, sets the clock's limit to 0, and poisons the thread's id, so that the next check comes to the runtime as well. The program's handler runs where
+ * the thread next comes to the runtime at one of these places:
  *
  *   TICK     a tick of instrumented code
+ *   ACCESS   an access of instrumented code is about to be made, but for the loops that do not check theirs. (With ticks alone no handler could come between two
+ *            accesses of one iteration, and bugs in which it does were never seen.)
  *   RETURN   a wrapper is about to return (weft__return)
  *   BLOCKED  a wrapper was interrupted while it waited, and will wait again (weft__interrupt)
  *   TRAP     a trapped system call is about to return
@@ -275,6 +277,7 @@ static void on_async(int sig, siginfo_t *info, void *ctx) {
         return;
     }
     enqueue(t, info, c);
+    if (weft__mode == WEFT_RECORD && !t->tls->depth && !t->tls->outside && t->tls->me == t->slot) t->tls->me = WEFT_POISON;
     break_wait(c);
 }
 
@@ -393,23 +396,35 @@ WEFT_HIDDEN void weft__signal_settle(struct weft_thread *t) {
     set_mask(t, q->suspended_mask);
 }
 
+/* Accesses within a tick are told apart by their site. */
+static int is_at(const struct weft_sched_item *i, int place, uint64_t ip) {
+    const struct signal_item *s = weft__gate_data(i);
+    return (int)s->place == place && (place != WEFT_AT_ACCESS || s->regs[REG_RIP] == ip);
+}
+
 /* Replay: the SIGNAL item that is due here. */
-static struct weft_sched_item *recorded(struct weft_thread *t, int place) {
+static struct weft_sched_item *recorded(struct weft_thread *t, int place, uint64_t ip) {
     uint64_t now = t->tls->clock;
     for (struct weft_sched_item *i = t->items; i < t->items_end && i->tick == now; i++)
         if (i->kind == WEFT_S_INPUT) {
             if (i->item != WEFT_ITEM_SIGNAL || i->size != sizeof(struct signal_item)) return NULL;
-            const struct signal_item *s = weft__gate_data(i);
-            return (int)s->place == place ? i : NULL;
+            return is_at(i, place, ip) ? i : NULL;
         }
     return NULL;
 }
 
-WEFT_HIDDEN int weft__signal_due(struct weft_thread *t, int place) {
-    if (RECORD) return __atomic_load_n(&t->sig_pending, __ATOMIC_RELAXED) & 1;
-    if (weft__given) return weft__given_signal(t, place) != NULL;
-    return weft__mode == WEFT_REPLAY && recorded(t, place);
+/* A steered run: where the trace has it; a thread that has come beyond that place, at the next tick or call. */
+static struct weft_sched_item *given(struct weft_thread *t, int place, uint64_t ip) {
+    struct weft_sched_item *i = weft__given_signal(t, place);
+    return i && place == WEFT_AT_ACCESS && (i->tick != weft__trace_clock(t) || !is_at(i, place, ip)) ? NULL : i;
 }
+
+static int due(struct weft_thread *t, int place, uint64_t ip) {
+    if (RECORD) return __atomic_load_n(&t->sig_pending, __ATOMIC_RELAXED) & 1;
+    if (weft__given) return given(t, place, ip) != NULL;
+    return weft__mode == WEFT_REPLAY && recorded(t, place, ip);
+}
+WEFT_HIDDEN int weft__signal_due(struct weft_thread *t, int place) { return due(t, place, 0); }
 
 /* The program's registers, as the entries have put them on the runtime's stack (KEEP, and for ticks SAVE, in entry.h). Those of a tick
  * that are dead may hold anything: so they are recorded. */
@@ -419,14 +434,14 @@ static void registers(const struct weft_thread *t, int place, uint64_t ip, uint6
     const uint64_t *top = t->tls->rt_sp;
     for (unsigned i = 0; i < sizeof kept; i++) regs[kept[i]] = *--top;
     top -= 3; /* rsp, r11, rax: the way back */
-    for (unsigned i = 0; i < sizeof more; i++) regs[more[i]] = place == WEFT_AT_TICK ? *--top : 0;
+    for (unsigned i = 0; i < sizeof more; i++) regs[more[i]] = place == WEFT_AT_TICK || place == WEFT_AT_ACCESS ? *--top : 0;
     regs[REG_RIP] = ip;
 }
 
 /* Runs the handlers that are due at this place, one after the other. Returns how many. */
 WEFT_HIDDEN int weft__signal_deliver(struct weft_thread *t, int place, uint64_t ip) {
     int n = 0;
-    while (weft__signal_due(t, place)) {
+    while (due(t, place, ip)) {
         struct signal_item it = {.place = (uint32_t)place};
         int sig;
         if (RECORD) {
@@ -445,7 +460,7 @@ WEFT_HIDDEN int weft__signal_deliver(struct weft_thread *t, int place, uint64_t 
             registers(t, place, ip, it.regs);
             weft__log_item(t, WEFT_ITEM_SIGNAL, (uint64_t)sig, &it, sizeof it, NULL, 0);
         } else {
-            struct weft_sched_item *i = weft__given ? weft__given_signal(t, place) : recorded(t, place);
+            struct weft_sched_item *i = weft__given ? given(t, place, ip) : recorded(t, place, ip);
             __builtin_memcpy(&it, weft__gate_data(i), sizeof it);
             if (weft__given) {
                 weft__given_use(t, i);
@@ -460,6 +475,13 @@ WEFT_HIDDEN int weft__signal_deliver(struct weft_thread *t, int place, uint64_t 
         n++;
     }
     return n;
+}
+
+/* A loop without checks has more than one access to lose: it is left at its tick. */
+WEFT_HIDDEN void weft__signal_access(struct weft_thread *t, uint64_t site) {
+    if (likely(!due(t, WEFT_AT_ACCESS, site)) || t->tls->fast || t->tls->outside) return;
+    if (ORDERS) weft__rec_release(t);
+    weft__signal_deliver(t, WEFT_AT_ACCESS, site);
 }
 
 /* A wrapper is about to return. */
@@ -595,7 +617,7 @@ WEFT_HIDDEN void *weft__enter_fault(void) {
         __builtin_memcpy(it.regs, k->regs, sizeof it.regs);
         weft__log_item(t, WEFT_ITEM_SIGNAL, (uint64_t)sig, &it, sizeof it, NULL, 0);
     } else {
-        struct weft_sched_item *i = recorded(t, WEFT_AT_FAULT);
+        struct weft_sched_item *i = recorded(t, WEFT_AT_FAULT, 0);
         if (!i) {
             weft__gate_input(t, WEFT_ITEM_SIGNAL, sig); /* parks if the recording was cut here */
             weft__diverged("thread %u gets signal %d at tick %lu @0x%lx, which the recording does not have", t->slot, sig, t->tls->clock, q->fault_ip);
