@@ -15,11 +15,6 @@ static struct weft_thread *known(void) {
     return t;
 }
 
-/* A signal has made it come here (signal.c): it has its id again. */
-static inline void attentive(struct weft_thread *t) {
-    if (unlikely(t->tls->me == WEFT_POISON) && weft__mode == WEFT_RECORD && !weft__steering) t->tls->me = (uint16_t)t->slot;
-}
-
 void weft__slow_tick(struct weft_thread *t) {
     /* Instrumented code that was entered from foreign code by a way the pass did not foresee. */
     if (unlikely(t->tls->outside)) weft__inside(t);
@@ -36,7 +31,6 @@ WEFT_HIDDEN void weft__enter_tick(uint64_t a, uint64_t b, uint64_t site) {
     (void)a;
     (void)b;
     if (t) {
-        attentive(t);
         weft__slow_tick(t);
         int due = weft__signal_due(t, WEFT_AT_TICK);
         weft__loop_tick(t, due || t->cancel_type);
@@ -61,7 +55,6 @@ WEFT_HIDDEN void weft__enter_spins(void) {
 WEFT_HIDDEN void weft__enter_miss(uint64_t p, uint64_t acc, uint64_t site) {
     struct weft_thread *t = known();
     if (!t) return;
-    attentive(t);
     weft__signal_access(t, site);
     if (weft__mode == WEFT_RECORD)
         weft__rec_miss(t, p, (uint32_t)acc, site);

@@ -47,6 +47,6 @@ WEFT_HIDDEN void weft__enter_range(uint64_t line, uint64_t lines, uint64_t site)
     } else if (!n)
         t->tls->fast = 0;
     else if (weft__mode == WEFT_RECORD && t->tls->fast &&
-             !(t->tls->me == t->slot && weft__rec_has(t, (uint32_t)line, n, (lines & WEFT_RANGE_WRITE) != 0)))
+             !(!weft__steering && weft__rec_has(t, (uint32_t)line, n, (lines & WEFT_RANGE_WRITE) != 0)))
         leave(t, WEFT_LOOP_NOT);
 }

@@ -39,7 +39,7 @@
  * With -d locks are as in the code: compare-and-swap, spinning, futex. Without it, taking a lock or a stripe, and being
  * answered, is one step that waits (whether it was asleep is the explorer's choice): what is gained goes into larger scenarios.
  *
- * Not modelled: time (whether a line is split, whether an episode is over, whether an asked thread holds what it has and
+ * Not modelled: time (whether a line is split, whether an episode is over, whether an asked thread holds what it has, or answers at a later check, and
  * whether a reader wants to share are free choices of the explorer, as often as the scenario allows), signals, more than
  * two lines and three threads, slots used again, clocks wrapping round, the log's encoding, what happens in a forked
  * process. */
@@ -73,6 +73,7 @@
 #define SHARE_LINES(page_reads) (sc->page_heat < PAGE_QUARREL ? PAGE_LINES : 1)
 #define CLOSE_LINES(row) SHARE_LINES(0)
 #define READS_AT(line) ex_reads_at(line)
+#define LATE(t) ex_late()
 #define STACK 8192
 #define LINES 4  /* A, B, and those of the weak locks P and Q */
 #define SIDES 2  /* of each that are used */
@@ -575,6 +576,7 @@ static long ex_raw6(long nr, long a, long b, long c, long d, long e, long g) {
 
 static uint64_t ex_tsc(const char *f);
 static int ex_shares(void);
+static uint32_t ex_late(void);
 
 #define weft__raw6 ex_raw6
 #define weft__pause() (i = ex_pause(__func__))
@@ -730,6 +732,13 @@ static int ex_shares(void) {
     int yes = W.shares_left && choose(2, "share");
     W.shares_left -= (uint8_t)yes;
     return yes;
+}
+
+/* t is to answer at a tick: does it rather do so at its next check, or the one after that? */
+static uint32_t ex_late(void) {
+    uint32_t n = W.holds_left ? (uint32_t)choose(3, "late") : 0;
+    W.holds_left -= n != 0;
+    return n;
 }
 
 /* Time stamps are asked for where the protocol decides by them: the explorer decides. */

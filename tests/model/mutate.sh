@@ -20,6 +20,9 @@ no-look-after-locking-words - join
 split-says-done - hot-same
 holds-for-good - hold
 holds-and-forgets - hold
+late-for-good - hold
+late-says-tick - late-two
+late-after-its-line - late-two
 sleepers-lost -d hold-sleepers
 rearm-by-plain-store -t ask-again
 rearm-after-looking - ask-again
@@ -143,6 +146,10 @@ no-look-after-locking-words) within own_small 's/!= was\[i\]) ok = 0/!= was[i]) 
 split-says-done) within split 's/, here\.step)/, WEFT_DONE)/' ;;
 holds-for-good) within rearm 's/t->tls->clock + HOLD_TICKS/WEFT_NEVER/' ;;
 holds-and-forgets) within rearm 's/^ *__atomic_store_n(&t->tls->limit, t->tls->clock + HOLD_TICKS.*//' ;;
+late-for-good) within rearm 's/t->tls->clock + 1, /WEFT_NEVER, /' ;;
+late-says-tick) within answer_late 's/serve(t, site, /serve(t, 0, /' ;;
+late-after-its-line)
+    within weft__rec_miss '/answer_late/d;s/^\( *\)own_small(t, p, n ? n : 1, site, write);/\1{ own_small(t, p, n ? n : 1, site, write); if (t->late) answer_late(t, site); }/' ;;
 sleepers-lost) within serve 's/^ *\*oldest = list->next;/t->waiters = NULL;/' ;;
 rearm-by-plain-store)
     within rearm 's/__atomic_exchange_n(&t->tls->limit, limit, __ATOMIC_SEQ_CST)/__atomic_store_n(\&t->tls->limit, limit, __ATOMIC_RELAXED)/' ;;

@@ -33,6 +33,11 @@ static const struct scenario scenarios[] = {
     {"hold-sleepers", "11", 's', 3, 0, 0, {"t t", "wA0", "wB0"}, "d", 1},
     {"hold-crossed", "12", 's', 3, 0, 0, {"wA0 wB0 t wA1", "wB0 wA0 t wB1", "rA0"}, "sT", 1},
     {"hold-hot", "12", 's', 3, 1, 0, {"wA0 wB0 t", "wB0 wA0 t", ""}, "std", 1},
+    /* Who is asked answers at one of the checks that follow, between two accesses of one tick. */
+    {"late", "10", 's', 3, 0, 0, {"t wA0 rA0 t", "wA0 t", "rA0"}, "sT", 1},
+    {"late-two", "10", 's', 3, 0, 0, {"t wA0 wA0 t", "wA0 wA0 t", ""}, "std", 1},
+    {"late-lines", "11", 's', 3, 0, 0, {"t wA0 wB0 t", "wA0 rB0 t", "wB0"}, "ST", 1},
+    {"late-split", "10", 's', 3, 1, 0, {"t wA0 wA1 t", "wA0 t wA1", ""}, "sTd", 1},
     /* Groups. */
     {"group", "12", 's', 3, 0, 0, {"k t", "wB0 t wA0", "wA0"}, "sTz"},
     {"groups-two", "12", 's', 3, 0, 0, {"k", "k", "t"}, "st"},

@@ -33,7 +33,7 @@ static uint64_t cook(int me) {
         pot[i % 64] += (uint32_t)h;
         b = b * 0.5 + a;
         h = mix(h, pot[(h + 13) % 64]);
-        c = c * 0.25 + b * 0.001;
+        c = c * 0.25 + b * 0.0001 + 1;
         second++;
         if (i % 1000 == 0) pthread_kill(self[(me + 1) % threads], SIGUSR1);
     }
@@ -45,7 +45,7 @@ static uint64_t cook(int me) {
 
 /* Natively about half of all handlers come there. */
 static int between(void) {
-    for (long i = 0; i < 200000000 && halves < 3; i++) {
+    for (long i = 0; handlers < 60 && halves < 3; i++) {
         first++;
         pot[i % 64]++;
         pot[(i + 5) % 64]++;
