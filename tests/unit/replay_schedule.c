@@ -139,6 +139,31 @@ static void memory_has_a_site(void **state) {
     drop(&v, &e);
 }
 
+/* A large input that comes again is there once; one that differs anywhere, or is small, has a place of its own. */
+static void inputs_that_come_again(void **state) {
+    (void)state;
+    static uint8_t large[3][5000];
+    struct weft_encoder e = {0};
+    large[1][3000] = 1; /* where nobody looks before it is compared */
+    weft__encode_item(&e, 1, WEFT_ITEM_START, 1, 0, NULL, 0);
+    for (unsigned i = 0; i < 6; i++) weft__encode_item(&e, 1, WEFT_ITEM_INPUT, 3 + i, 9, large[i % 3], i < 3 ? 5000 : 4999 + i / 4);
+    weft__encode_item(&e, 2, WEFT_ITEM_START, 1, 0, NULL, 0);
+    weft__encode_item(&e, 2, WEFT_ITEM_INPUT, 3, 9, large[2], 5000);
+    for (unsigned i = 0; i < 2; i++) weft__encode_item(&e, 2, WEFT_ITEM_INPUT, 4 + i, 9, large[2], 100);
+    struct view v = build(&e, 0, 0);
+    struct weft_sched_item *i = items(&v, 1), *k = items(&v, 2);
+    assert_int_not_equal(i[1].data, i[2].data);
+    assert_int_not_equal(i[4].data, i[1].data); /* shorter */
+    assert_int_equal(k[1].data, i[6].data);
+    assert_int_not_equal(k[2].data, k[3].data);
+    for (unsigned n = 0; n < 6; n++) {
+        assert_int_equal(i[n + 1].size, n < 3 ? 5000 : 4999 + n / 4);
+        assert_memory_equal(v.s.map + i[n + 1].data, large[n % 3], i[n + 1].size);
+    }
+    assert_memory_equal(v.s.map + k[1].data, large[2], 5000);
+    drop(&v, &e);
+}
+
 /* An iteration that was left out is met at its site; others are not looked at, and make no stop. */
 static void iterations(void **state) {
     (void)state;
@@ -291,7 +316,8 @@ static void reset_makes_it_new(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_threads), cmocka_unit_test(equal_marks_share_a_flag), cmocka_unit_test(memory_has_a_site), cmocka_unit_test(iterations),
+        cmocka_unit_test(two_threads), cmocka_unit_test(equal_marks_share_a_flag), cmocka_unit_test(memory_has_a_site), cmocka_unit_test(inputs_that_come_again),
+        cmocka_unit_test(iterations),
         cmocka_unit_test(final_ticks),
         cmocka_unit_test(empty_trace), cmocka_unit_test(against_the_obvious_way),  cmocka_unit_test(reset_makes_it_new),
     };
