@@ -148,7 +148,8 @@ static struct stripe maps;
 
 static void stripe_lock(struct stripe *s) {
     for (int i = 0;; i++) {
-        if (!__atomic_load_n(&s->lock, __ATOMIC_RELAXED) && !__atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE)) return;
+        /* At first it is not looked at: it would be fetched twice, to be read and then to be written. */
+        if ((!i || !__atomic_load_n(&s->lock, __ATOMIC_RELAXED)) && !__atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE)) return;
         if (i < 200)
             weft__pause();
         else
@@ -227,17 +228,17 @@ static struct heat {
     uint16_t seen, crossed, mixed; /* accesses; those of a word that another one accessed last; those of such a line */
 } heat[HEAT];
 static uint32_t first_episodes; /* up to LONG_FIRST */
-static uint8_t page_heat[HEAT];
-static uint32_t page_when[HEAT]; /* tsc >> 10 of the last hand-over */
-static uint8_t page_reads[HEAT]; /* hand-overs to readers in a row */
-static struct {
-    uint32_t when; /* tsc >> 10: a line that several read was written last, */
-    uint32_t row;  /* and how often in a row */
-} page_closed[HEAT];
-static struct {
-    uint8_t line, before; /* of the page: that of the last hand-over of several, and of the one before it */
+/* All that is known of a page lies side by side: a hand-over looks at most of it, and what another thread changed last has to be fetched. */
+static struct page_heat {
+    uint32_t when;        /* tsc >> 10: last handed over */
+    uint32_t closed;      /* and a line that several read was written last, */
+    uint8_t row;          /* so often in a row */
+    uint8_t heat;         /* hand-overs of several lines, so soon one after the other that it is a quarrel */
+    uint8_t reads;        /* hand-overs to readers in a row */
+    uint8_t line, before; /* that of the last hand-over of several, and of the one before it */
     uint16_t giver;       /* who had the last one */
-} page_last[HEAT];
+} page_heat[HEAT] __attribute__((aligned(16)));
+_Static_assert(sizeof(struct page_heat) == 16, "in one cache line");
 #define QUICK 64        /* tsc >> 10: about 25 us */
 #define PAGE_QUARREL 3
 #define AHEAD 16        /* lines that are given to who walks through a page that is quarrelled over */
@@ -271,7 +272,7 @@ static struct {
 
 static uint64_t line_bit(uint32_t line) { return 1ull << (line % PAGE_LINES); }
 static struct heat *line_heat(uint32_t line) { return &heat[(line * 2654435761u) >> 17]; }
-static uint32_t page_index(uint32_t line) { return ((line / PAGE_LINES) * 2654435761u) >> 17; }
+static struct page_heat *heat_of_page(uint32_t line) { return &page_heat[((line / PAGE_LINES) * 2654435761u) >> 17]; }
 
 /* An access of a SPLIT line by t; crossed: the word was another's. Whether the episode is over. */
 static int episode(struct weft_thread *t, uint32_t line, int crossed) {
@@ -291,20 +292,20 @@ static int episode(struct weft_thread *t, uint32_t line, int crossed) {
  * and again. Where the next write came soon, it takes more the next time. */
 static int wish_for(uint32_t line, int write) {
     struct heat *h = line_heat(line);
-    uint8_t *page = &page_reads[page_index(line)];
+    struct page_heat *p = heat_of_page(line);
     if (write) {
-        h->reads = *page = 0;
+        h->reads = p->reads = 0;
         return WEFT_OWN;
     }
     if (line >= WEAK_LINE(0)) return WEFT_SHARE;
-    if (page_closed[page_index(line)].row && (uint32_t)(moment() >> 10) - page_closed[page_index(line)].when < SOON) page_closed[page_index(line)].row = 0;
+    if (p->row && (uint32_t)(moment() >> 10) - p->closed < SOON) p->row = 0;
     h->reads = (uint16_t)(h->reads + (h->reads < 1u << CAUTION));
-    *page = (uint8_t)(*page + (*page < 8));
-    return SHARES(h, *page) && !weft__steering ? WEFT_SHARE : WEFT_OWN; /* then every access comes here anyway */
+    p->reads = (uint8_t)(p->reads + (p->reads < 8));
+    return SHARES(h, p->reads) && !weft__steering ? WEFT_SHARE : WEFT_OWN; /* then every access comes here anyway */
 }
 /* How many, around it: more and more of a page that is only read. */
 static uint32_t share_lines(uint32_t line) {
-    return SHARE_LINES(page_reads[page_index(line)]);
+    return SHARE_LINES(heat_of_page(line)->reads);
 }
 /* A line that so many threads share is to be written. */
 static void shared_for(uint32_t line, uint32_t readers) {
@@ -314,16 +315,17 @@ static void shared_for(uint32_t line, uint32_t readers) {
         h->caution = (uint16_t)(h->caution - (h->caution > 0));
     else {
         h->caution = (uint16_t)(h->caution + (h->caution + 1 < CAUTION));
-        page_reads[page_index(line)] = 0;
+        heat_of_page(line)->reads = 0;
     }
 }
 
 /* Which lines of the page are then closed at once, if they are shared: more and more of a page that is written and not read again soon. (fft, where
  * what all have read is written anew in the next phase: 6.3 million lines were closed one by one.) */
 static uint64_t close_lines(uint32_t line) {
-    uint32_t *row = &page_closed[page_index(line)].row, n = CLOSE_LINES(*row), first = line % PAGE_LINES & ~(n - 1);
-    page_closed[page_index(line)].when = (uint32_t)(moment() >> 10);
-    *row += *row < 6;
+    struct page_heat *p = heat_of_page(line);
+    uint32_t n = CLOSE_LINES(p->row), first = line % PAGE_LINES & ~(n - 1);
+    p->closed = (uint32_t)(moment() >> 10);
+    p->row = (uint8_t)(p->row + (p->row < 6));
     return line >= WEAK_LINE(0) ? line_bit(line) : n == PAGE_LINES ? ~0ull : ((1ull << n) - 1) << first;
 }
 
@@ -369,6 +371,20 @@ static uint64_t next_random(struct weft_thread *t) {
     return t->rng = x;
 }
 
+/* Entries are looked at, claimed, or changed, four at a time, where they are alike: a page has 64, and a locked instruction for each took longer
+ * than all else that a server does with a file that it maps for a request. */
+#ifndef AT_ONCE
+#define AT_ONCE 4
+#endif
+typedef uint64_t __attribute__((may_alias)) four;
+static int four_are(uint32_t line, uint16_t entry) {
+    return AT_ONCE == 4 && !(line & 3) && __atomic_load_n((four *)&TABLE[line], __ATOMIC_RELAXED) == entry * 0x0001000100010001ull;
+}
+/* From `from`, under its lock. */
+static void four_become(uint32_t line, uint16_t entry) {
+    __atomic_store_n((four *)&TABLE[line], entry * 0x0001000100010001ull, __ATOMIC_RELEASE);
+}
+
 /* ---- hand-over ------------------------------------------------------------------------------------------------- */
 
 /* u is locked, and has the line, or reads it. Whether it has to be asked: it is IN, or was given the line in its sleep. */
@@ -400,24 +416,28 @@ static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
     u->gave = 1;
     lose_sides(u, line);
     __atomic_store_n(&TABLE[line], to, __ATOMIC_RELEASE);
-    uint32_t h = page_index(line), now = (uint32_t)(moment() >> 10);
-    uint8_t *ph = &page_heat[h];
+    struct page_heat *p = heat_of_page(line);
+    uint32_t now = (uint32_t)(moment() >> 10);
     /* Calm again: a buffer that is handed on from time to time goes as a whole, however often. (Without this, 73,000 edges
      * where zstd compresses 4 MB with 4 threads.) */
-    if (now - page_when[h] > QUICK) *ph = 0;
-    page_when[h] = now;
-    if (*ph < PAGE_QUARREL) {
-        ++*ph;
-        uint32_t b = line & ~(PAGE_LINES - 1), e = b + PAGE_LINES, last = b + page_last[h].line;
-        if (page_last[h].giver == to && last != line && b + page_last[h].before == line) {
+    if (now - p->when > QUICK) p->heat = 0;
+    p->when = now;
+    if (p->heat < PAGE_QUARREL) {
+        p->heat++;
+        uint32_t b = line & ~(PAGE_LINES - 1), e = b + PAGE_LINES, last = b + p->line;
+        if (p->giver == to && last != line && b + p->before == line) {
             if (last > line) e = last;
             b = line;
         }
-        page_last[h].before = page_last[h].line;
-        page_last[h].line = (uint8_t)(line % PAGE_LINES);
-        page_last[h].giver = from;
+        p->before = p->line;
+        p->line = (uint8_t)(line % PAGE_LINES);
+        p->giver = from;
+        int all = !u->keeps && !u->closing;
         for (uint32_t i = b; i < e; i++)
-            if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == from && !stays(u, i))
+            if (all && i + 4 <= e && four_are(i, from)) {
+                four_become(i, to);
+                i += 3;
+            } else if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == from && !stays(u, i))
                 __atomic_store_n(&TABLE[i], to, __ATOMIC_RELEASE);
     } else {
         uint32_t have = 0, e = (line | (PAGE_LINES - 1)) + 1;
@@ -769,15 +789,6 @@ static void rearm(struct weft_thread *t, uint64_t site) {
         __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
 }
 
-/* Entries are looked at, or claimed, four at a time, where they are alike: a page has 64, and a locked instruction for each took longer
- * than all else that a server does with a file that it maps for a request. */
-#ifndef AT_ONCE
-#define AT_ONCE 4
-#endif
-typedef uint64_t __attribute__((may_alias)) four;
-static int four_are(uint32_t line, uint16_t entry) {
-    return AT_ONCE == 4 && !(line & 3) && __atomic_load_n((four *)&TABLE[line], __ATOMIC_RELAXED) == entry * 0x0001000100010001ull;
-}
 static int claim_four(uint32_t line, uint16_t me) {
     uint64_t none = WEFT_NOBODY * 0x0001000100010001ull;
     return four_are(line, WEFT_NOBODY) &&
@@ -1281,7 +1292,11 @@ static uint64_t last_line(uint64_t p, uint64_t n) {
 
 /* Between the two: whether t may map memory at p. 0: others have lines there, and t has to take them first. */
 int weft__rec_maps_may(const struct weft_thread *t, uint64_t p, uint64_t n) {
-    for (uint64_t l = p >> WEFT_LINE_SHIFT; n && l <= last_line(p, n); l++) {
+    for (uint64_t l = p >> WEFT_LINE_SHIFT, last = last_line(p, n); n && l <= last; l++) {
+        if (l + 3 <= last && four_are((uint32_t)(l & (WEFT_TABLE_ENTRIES - 1)), WEFT_NOBODY)) {
+            l += 3;
+            continue;
+        }
         uint16_t o = __atomic_load_n(&TABLE[l & (WEFT_TABLE_ENTRIES - 1)], __ATOMIC_RELAXED);
         if (o != WEFT_NOBODY && o != t->slot && o != WEFT_COMMON) return 0;
     }
@@ -1299,7 +1314,12 @@ int weft__rec_maps_take(struct weft_thread *t, uint64_t p, uint64_t n) {
  * request of a server maps, now in this thread and now in that, would go from one to the other line by line.) */
 void weft__rec_maps_gone(struct weft_thread *t, uint64_t p, uint64_t n) {
     weft__lock(&t->lock);
-    for (uint64_t l = p >> WEFT_LINE_SHIFT; n && l <= last_line(p, n); l++) {
+    for (uint64_t l = p >> WEFT_LINE_SHIFT, last = last_line(p, n); n && l <= last; l++) {
+        if (l + 3 <= last && four_are((uint32_t)(l & (WEFT_TABLE_ENTRIES - 1)), (uint16_t)t->slot)) {
+            four_become((uint32_t)(l & (WEFT_TABLE_ENTRIES - 1)), WEFT_NOBODY);
+            l += 3;
+            continue;
+        }
         uint16_t *e = &TABLE[l & (WEFT_TABLE_ENTRIES - 1)];
         if (__atomic_load_n(e, __ATOMIC_RELAXED) == t->slot) __atomic_store_n(e, WEFT_NOBODY, __ATOMIC_RELEASE);
     }
@@ -1425,11 +1445,7 @@ void weft__rec_forked(struct weft_thread *t) {
     }
     weft__zero(heat, sizeof heat);
     weft__zero(page_heat, sizeof page_heat);
-    weft__zero(page_when, sizeof page_when);
-    weft__zero(page_reads, sizeof page_reads);
-    weft__zero(page_closed, sizeof page_closed);
     first_episodes = 0;
-    weft__zero(page_last, sizeof page_last);
     weft__zero(&crowd, sizeof crowd);
     stopped = 0;
     t->stop_age = stop_age = 0;

@@ -447,11 +447,9 @@ static void say(const char *what, void *p, uint64_t v, const char *f) {
 }
 
 static uint64_t ex_load(void *p, unsigned n, const char *f) {
-    int stripe = !strcmp(f, "stripe_lock");
     if (is_seen(p, 0, 0)) {
         int wait = 0;
         uint64_t val = 0;
-        if (!detailed && stripe) wait = 1;
         if (!detailed && !strcmp(f, "wait_served")) wait = 2, val = WEFT_ASKED;
         point(K_LOAD, p, n, wait, val, f);
     }
@@ -495,9 +493,9 @@ static void got_lock(void *p, int held) {
 
 static uint64_t ex_exchange(void *p, unsigned n, uint64_t v, const char *f) {
     int unlock = !strcmp(f, "weft__unlock"), stripe = !strcmp(f, "stripe_lock");
-    /* A release comes for free with the step before it; a stripe that was waited for is taken in the same step. In TSO
+    /* A release comes for free with the step before it; a stripe is waited for and taken in one step. In TSO
      * the buffer must be empty first, so there it is a step. */
-    if (tso || detailed || !(unlock || stripe)) point(K_RMW, p, n, !detailed && stripe ? 1 : 0, 0, f);
+    if (tso || detailed || !unlock) point(K_RMW, p, n, !detailed && stripe ? 1 : 0, 0, f);
     uint64_t old = raw_get(p, n);
     if (unlock) got_lock(p, 0);
     memory_write(cur, p, n, v);
@@ -1204,7 +1202,7 @@ static const char *get(const char *i, void *p, size_t n) {
     return i + n;
 }
 static uint8_t *heat_of(int l) {
-    return &page_heat[((line_of[l] / PAGE_LINES) * 2654435761u) >> 17];
+    return &heat_of_page(line_of[l])->heat;
 }
 
 static size_t save(char *o) {

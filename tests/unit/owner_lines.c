@@ -74,8 +74,8 @@ static void walks_through(void **state) {
     for (unsigned i = 0; i < 64; i++) TABLE[LINE_OF(A) + i] = i < 40 ? 1 : 3;
     out(a);
     for (unsigned i = 0; i < 32; i++) {
-        page_heat[page_index(LINE_OF(A))] = PAGE_QUARREL;
-        page_when[page_index(LINE_OF(A))] = (uint32_t)(weft__tsc() >> 10);
+        heat_of_page(LINE_OF(A))->heat = PAGE_QUARREL;
+        heat_of_page(LINE_OF(A))->when = (uint32_t)(weft__tsc() >> 10);
         b->rng = 1;
         misses += entry(A + 64 * i) != 2;
         check(b, A + 64 * i, 8, 9);
@@ -86,7 +86,7 @@ static void walks_through(void **state) {
     a->state = WEFT_WAITING;
     a->keeps = LINE_OF(A) + 36;
     b->rng = 1;
-    page_when[page_index(LINE_OF(A))] = (uint32_t)(weft__tsc() >> 10);
+    heat_of_page(LINE_OF(A))->when = (uint32_t)(weft__tsc() >> 10);
     check(b, A + 64 * 32, 8, 9);
     assert_int_equal(entry(A + 64 * 34), 2);
     assert_int_equal(entry(A + 64 * 35), 1);
@@ -95,7 +95,7 @@ static void walks_through(void **state) {
     a->state = WEFT_OUT;
     a->keeps = 0;
     b->rng = 1;
-    page_when[page_index(LINE_OF(A))] = (uint32_t)(weft__tsc() >> 10);
+    heat_of_page(LINE_OF(A))->when = (uint32_t)(weft__tsc() >> 10);
     check(b, A + 64 * 32, 8, 9);
     assert_int_equal(entry(A + 64 * 39), 2);
     assert_int_equal(entry(A + 64 * 40), 3);
@@ -302,7 +302,7 @@ static void taking_joins(void **state) {
 static void group_while_asked(void **state) {
     (void)state;
     struct weft_thread *a = thread_new(1), *b = thread_new(2), *c = thread_new(3);
-    memset(page_heat, PAGE_QUARREL, sizeof page_heat);
+    for (unsigned i = 0; i < HEAT; i++) page_heat[i].heat = PAGE_QUARREL;
     TABLE[LINE_OF(A)] = 1;
     TABLE[LINE_OF(B)] = 3;
     tick(c);
@@ -314,15 +314,15 @@ static void group_while_asked(void **state) {
     b->state = WEFT_WAITING;
     a->waiters = b;
     a->tls->limit = 0;
-    memset(page_when, 0, sizeof page_when);
-    page_when[((LINE_OF(A) / PAGE_LINES) * 2654435761u) >> 17] = (uint32_t)(weft__tsc() >> 10); /* just now */
+    for (unsigned i = 0; i < HEAT; i++) page_heat[i].when = 0;
+    heat_of_page(LINE_OF(A))->when = (uint32_t)(weft__tsc() >> 10); /* just now */
     assert_int_equal(weft__rec_take(a, A, 128, 0, 1), 0);
     assert_int_equal(entry(A), 1);
     assert_int_equal(entry(B), 1);
     assert_int_equal(nedges, 1);
     assert_edge(0, 1, 2, 0, 3, 2, 0, 0);
     assert_int_equal(b->state, WEFT_WAITING);
-    page_when[((LINE_OF(A) / PAGE_LINES) * 2654435761u) >> 17] = (uint32_t)(weft__tsc() >> 10);
+    heat_of_page(LINE_OF(A))->when = (uint32_t)(weft__tsc() >> 10);
     tick(a);
     assert_int_equal(entry(A), 2);
     assert_int_equal(entry(B), 1);

@@ -165,7 +165,7 @@ static void whole_page(void **state) {
     line_heat(LINE_OF(C))->caution = 1; /* was written too soon when it was shared */
     tick(a);
     out(a);
-    page_reads[page_index(LINE_OF(A))] = 8;
+    heat_of_page(LINE_OF(A))->reads = 8;
     look(b, A + 4032, 8, 0x33);
     assert_int_equal(entry(A), WEFT_SHARED);
     assert_int_equal(entry(B), 3);
@@ -242,7 +242,7 @@ static void closed(void **state) {
     assert_int_equal(entry(A), 1); /* but for this one */
     owned_by(a, B);
     owned_by(a, C);
-    page_reads[page_index(LINE_OF(A))] = 8;
+    heat_of_page(LINE_OF(A))->reads = 8;
     look(b, C, 8, 0x34);
     assert_int_equal(entry(B), WEFT_SHARED);
     assert_int_equal(entry(C), WEFT_SHARED);
@@ -278,7 +278,7 @@ static void closed_in_pieces(void **state) {
         if (!a->tls->outside) out(a);
         if (b->tls->outside) in(b);
         memset(heat, 0, sizeof heat);
-        page_reads[page_index(LINE_OF(A))] = 8;
+        heat_of_page(LINE_OF(A))->reads = 8;
         look(b, A, 8, 0x33);
         assert_non_null(place(A));
         assert_int_equal(place(A)->lines, ~0ull);
@@ -293,12 +293,12 @@ static void closed_in_pieces(void **state) {
         }
         assert_null(place(A));
         assert_int_equal(a->closing, 0);
-        page_closed[page_index(LINE_OF(A))].when -= again ? 0 : SOON; /* long ago */
+        heat_of_page(LINE_OF(A))->closed -= again ? 0 : SOON; /* long ago */
     }
     assert_in_range(misses[0], 6, 8);
     assert_int_equal(misses[1], 1);
     wish_for(LINE_OF(A), 0);
-    assert_int_equal(page_closed[page_index(LINE_OF(A))].row, 0);
+    assert_int_equal(heat_of_page(LINE_OF(A))->row, 0);
 }
 
 /* A reader that is inside is asked, and strikes the line off its list where it answers. */

@@ -78,8 +78,6 @@ static int world(void **state) {
     memset(weak_side, 0, sizeof weak_side);
     memset(heat, 0, sizeof heat);
     memset(page_heat, 0, sizeof page_heat);
-    memset(page_reads, 0, sizeof page_reads);
-    memset(page_closed, 0, sizeof page_closed);
     first_episodes = 0;
     memset(weft__threads, 0, 64 * sizeof weft__threads[0]);
     nedges = 0;
