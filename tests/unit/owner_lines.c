@@ -297,6 +297,27 @@ static void taking_joins(void **state) {
     assert_int_equal(weft__rec_take(a, A, 0, 0, 1), 0);
 }
 
+/* Of what is taken from threads that are outside, again and again, less and less is split. */
+static void fewer_episodes(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2);
+    uint64_t splits[2];
+    tick(b);
+    out(b);
+    a->rng = 88172645463325252ull;
+    for (int i = 0; i < 2; i++) {
+        a->splits = 0;
+        for (int k = 0; k < FIRST_TAKES; k++) {
+            TABLE[LINE_OF(A)] = 2;
+            tick(a);
+            check(a, A, 8, 9);
+        }
+        splits[i] = a->splits;
+    }
+    assert_in_range(splits[0], FIRST_TAKES / 1024 * EPISODES / 2, FIRST_TAKES / 1024 * EPISODES * 2);
+    assert_in_range(splits[1], 1, FIRST_TAKES / 1024 * EPISODES / 4);
+}
+
 /* What those outside have is taken at once: who asked waits for the next tick, and nothing taken is lost again. (That a
  * thread which waits on the way through a group asks for the whole again is shown by the model: group-outside.) */
 static void group_while_asked(void **state) {
@@ -362,6 +383,7 @@ int main(void) {
         cmocka_unit_test_setup(asked_for_its_own, world),
         cmocka_unit_test_setup(taking_joins, world),
         cmocka_unit_test_setup(large_access, world),
+        cmocka_unit_test_setup(fewer_episodes, world),
         cmocka_unit_test_setup(group_while_asked, world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,7 +78,7 @@ static int world(void **state) {
     memset(weak_side, 0, sizeof weak_side);
     memset(heat, 0, sizeof heat);
     memset(page_heat, 0, sizeof page_heat);
-    first_episodes = 0;
+    first_episodes = first_takes = 0;
     memset(weft__threads, 0, 64 * sizeof weft__threads[0]);
     nedges = 0;
     return 0;
