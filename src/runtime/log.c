@@ -318,9 +318,8 @@ static void item(struct weft_thread *t, int kind, uint64_t op, const void *a, si
     l->at = p + an + bn;
 }
 
-/* Of these bytes: which of the last blocks they are; 0: a new one. */
-static uint64_t again_of(struct weft_log *l, const void *p, size_t n) {
-    uint64_t hash = weft_hash(p, n);
+/* Of n bytes with this hash: which of the last blocks they are; 0: a new one. */
+static uint64_t again_of(struct weft_log *l, uint64_t hash, size_t n) {
     for (uint64_t i = 1; i <= WEFT_BLOCKS && i <= l->blocks; i++) {
         const struct weft_block *b = &l->block[(l->blocks - i) % WEFT_BLOCKS];
         if (b->hash == hash && b->size == n) return i;
@@ -329,7 +328,8 @@ static uint64_t again_of(struct weft_log *l, const void *p, size_t n) {
     return 0;
 }
 
-void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn) {
+/* hash: NULL, or that of b. */
+static void log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn, const uint64_t *hash) {
     const size_t max = WEFT_CHUNK - sizeof(struct weft_chunk) - TAIL - 48;
     /* `a` is small; what of `b` does not fit beside it goes first, as parts. The bytes of an item are its parts, then its
      * own: so `a` must lead. */
@@ -340,7 +340,7 @@ void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a,
         return;
     }
     if (is_block) {
-        uint64_t again = again_of(&t->log, b, bn);
+        uint64_t again = again_of(&t->log, hash ? *hash : weft_hash(b, bn), bn);
         if (again) {
             item(t, WEFT_ITEM_PART, 0, a, an, NULL, 0);
             item(t, WEFT_ITEM_AGAIN, again, NULL, 0, NULL, 0);
@@ -364,4 +364,11 @@ void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a,
         bn -= n;
     }
     item(t, kind, op, p, bn, NULL, 0);
+}
+
+void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn) {
+    log_item(t, kind, op, a, an, b, bn, NULL);
+}
+void weft__log_hashed(struct weft_thread *t, uint64_t op, int64_t ret, const void *data, size_t n, uint64_t hash) {
+    log_item(t, WEFT_ITEM_INPUT, op, &ret, 8, data, n, &hash);
 }

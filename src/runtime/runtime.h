@@ -283,6 +283,7 @@ void weft__log_open(void);
 int weft__high_fd(long fd); /* the same out of the way of the program's descriptors; closes fd */
 void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const struct weft_pos *other);
 void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn);
+void weft__log_hashed(struct weft_thread *t, uint64_t op, int64_t ret, const void *data, size_t n, uint64_t hash); /* an input; its weft_hash */
 static inline void weft__log_input(struct weft_thread *t, uint64_t op, int64_t ret, const void *data, size_t n) {
     weft__log_item(t, WEFT_ITEM_INPUT, op, &ret, 8, data, n);
 }
@@ -596,6 +597,7 @@ int weft__group_pass(struct weft_thread *t);              /* 1: had to wait, so 
 /* Of a string: characters before its end, at most `most`; whole: that was found, not memory that cannot be read. */
 size_t weft__group_length(const void *s, int width, size_t most, int *whole);
 WEFT_HIDDEN int weft__poke(uint64_t p); /* whether it can be written, the same */
+WEFT_HIDDEN int weft__same(const void *p, const void *q, size_t n); /* n bytes can be read at p, and are those at q (deliver.S) */
 WEFT_HIDDEN int weft__peek(uint64_t p); /* whether p can be read: faults must happen in the function that is called, not here. (deliver.S) */
 
 /* ---- sys.c, sysdisp.c */

@@ -551,12 +551,13 @@ static void die(struct weft_thread *t, int sig, uint64_t ip, siginfo_t *info) {
         for (;;) weft__raw(SYS_pause); /* another thread is dying: it takes the process along */
 }
 
-extern const char weft__peek_at[], weft__poke_at[], weft__peek_no[];
+extern const char weft__peek_at[], weft__poke_at[], weft__peek_no[], weft__same_from[], weft__same_to[];
 static void on_fault(int sig, siginfo_t *info, void *ctx) {
     struct weft_thread *t = weft__self();
     struct kernel_context *c = ctx;
     uint64_t ip = (uint64_t)c->regs[REG_RIP];
-    if ((ip == (uint64_t)weft__peek_at || ip == (uint64_t)weft__poke_at) && info->si_code > 0) {
+    int same = ip >= (uint64_t)weft__same_from && ip < (uint64_t)weft__same_to;
+    if ((ip == (uint64_t)weft__peek_at || ip == (uint64_t)weft__poke_at || same) && info->si_code > 0) {
         c->regs[REG_RIP] = (greg_t)weft__peek_no;
         return;
     }

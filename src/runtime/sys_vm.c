@@ -23,10 +23,14 @@ int64_t weft__started; /* ns since 1970, by the clock of the times of files */
 #define NS 1000000000l
 #define KEEP_MAX (1l << 20)
 
-/* The bytes that a mapping shows, behind `head` bytes in the bounce buffer; gives how many. */
-static size_t mapped_bytes(struct weft_thread *t, const long a[6], int64_t size, size_t head) {
-    size_t n = a[5] < 0 || a[5] >= size ? 0 : (size_t)(size - a[5]), got = 0;
-    if (n > (size_t)a[1]) n = (size_t)a[1];
+/* Of a file of that size, how many bytes a mapping shows. */
+static size_t mapped_size(const long a[6], int64_t size) {
+    size_t n = a[5] < 0 || a[5] >= size ? 0 : (size_t)(size - a[5]);
+    return n < (size_t)a[1] ? n : (size_t)a[1];
+}
+/* Puts n of them behind `head` bytes in the bounce buffer; gives how many there are. */
+static size_t mapped_bytes(struct weft_thread *t, const long a[6], size_t n, size_t head) {
+    size_t got = 0;
     unsigned char *buf = weft__bounce(t, head + n) + head;
     while (got < n) {
         long r = weft__raw(SYS_pread64, a[4], buf + got, n - got, a[5] + (long)got);
@@ -35,6 +39,51 @@ static size_t mapped_bytes(struct weft_thread *t, const long a[6], int64_t size,
         got += (size_t)r;
     }
     return got;
+}
+
+/* What mappings that are only read showed lately, as it is in the log. A server maps the same files for its requests: to read the whole file once more, and to
+ * hash it, took longer than all that is done with it. So the mapping is compared with what such a one showed before; it may differ, or be gone, whatever
+ * the file's times say. Files that are mapped once are not kept. Under the lock. */
+#define SHOWN 16
+#define SHOWN_MIN 4096
+static struct shown {
+    struct weft_shm_file id;
+    long at;              /* in the file */
+    size_t head, size;    /* bytes of what is known of the file; and of what was shown */
+    unsigned char *bytes; /* the one, and the other; NULL: it was mapped once */
+    uint64_t hash;        /* of both */
+} shown[SHOWN];
+static unsigned next_shown;
+
+static int same_bytes(const unsigned char *p, const unsigned char *q, size_t n) {
+    while (n && *p == *q) p++, q++, n--;
+    return !n;
+}
+
+static void log_mapped(struct weft_thread *t, long nr, const long a[6], long r, const struct weft_shm_file *id, int64_t size, const void *head, size_t hn) {
+    size_t n = mapped_size(a, size);
+    int may = a[2] == PROT_READ && n >= SHOWN_MIN && hn + n <= WEFT_BLOCK_MAX;
+    struct shown *s = NULL, now = {.id = *id, .at = a[5], .head = hn, .size = n};
+    for (unsigned i = 0; may && i < SHOWN && !s; i++)
+        if (shown[i].id.dev == id->dev && shown[i].id.ino == id->ino && shown[i].at == a[5] && shown[i].head == hn && shown[i].size == n) s = &shown[i];
+    if (s && s->bytes && same_bytes(s->bytes, head, hn) && weft__same((char *)r, s->bytes + hn, n & ~7ul) &&
+        weft__same((char *)r + n - 8, s->bytes + hn + n - 8, 8)) {
+        weft__log_hashed(t, (uint64_t)nr, r, s->bytes, hn + n, s->hash);
+        return;
+    }
+    size_t got = mapped_bytes(t, a, n, hn);
+    weft__copy(t->bounce, head, hn);
+    weft__log_input(t, (uint64_t)nr, r, t->bounce, hn + got);
+    if (!may || got < n) return;
+    if (!s) {
+        s = &shown[next_shown++ % SHOWN];
+        if (s->bytes) weft__raw(SYS_munmap, s->bytes, s->head + s->size);
+        *s = now;
+        return;
+    }
+    if (!s->bytes) s->bytes = weft__rt_map(hn + n);
+    weft__copy(s->bytes, t->bounce, hn + n);
+    s->hash = weft_hash(s->bytes, hn + n);
 }
 
 /* Whether another process may write the file: its time does not tell, since a page that was written once may be written
@@ -124,6 +173,7 @@ long weft__sys_vm(struct weft_thread *t, long nr, const long a[6]) {
     if (weft__given && is_file && !given) weft__missing("thread %u at tick %lu maps a file, which it did not in the trace", t->slot, t->tls->clock);
     if (RECORD || (weft__given && !given)) {
         int writable = 0;
+        struct weft_shm_file id = {0};
         if (is_file) {
             char link[64];
             weft__format(link, sizeof link, "/proc/self/fd/%d", (int)a[4]);
@@ -135,7 +185,6 @@ long weft__sys_vm(struct weft_thread *t, long nr, const long a[6]) {
             fn = 16 + (n > 0 ? (size_t)n : 0) + 1;
             uint64_t links;
             int64_t ns;
-            struct weft_shm_file id;
             __builtin_memcpy(&links, st.x + 16, 8);
             __builtin_memcpy(&ns, st.x + 96, 8);
             __builtin_memcpy(&id, st.x, sizeof id);
@@ -188,11 +237,9 @@ long weft__sys_vm(struct weft_thread *t, long nr, const long a[6]) {
         weft__order(t, &vm_object); /* it has taken what it needs: nobody who comes after it has something that it waits for */
         if (failed(r) && region.back) weft__raw(SYS_munmap, region.back, region.size);
         if (touches && changes && !failed(r)) again = weft__shm_changed(t, nr, a, r, &moved);
-        if (keep && !failed(r)) {
-            size_t n = mapped_bytes(t, a, f.size, fn);
-            weft__copy(t->bounce, &f, fn);
-            weft__log_input(t, (uint64_t)nr, r, t->bounce, fn + n);
-        } else
+        if (keep && !failed(r))
+            log_mapped(t, nr, a, r, &id, f.size, &f, fn);
+        else
             weft__log_input(t, (uint64_t)nr, r, &f, fn);
         weft__unlock(&vm_lock);
         if (again) add_moved(t, &moved, a[0]);

@@ -229,6 +229,55 @@ weft__peek_no:
         .cfi_endproc
         .size weft__peek, .-weft__peek
 
+/* weft__same(p, q, n): 1 if n bytes at p are there, and as those at q; n is a multiple of 8. If there are none, on_fault goes on at weft__peek_no.
+ * (Called from wrapped functions only: vector registers are free there.) */
+        .globl weft__same, weft__same_from, weft__same_to
+        .hidden weft__same, weft__same_from, weft__same_to
+        .type weft__same, @function
+        .p2align 4
+weft__same:
+        .cfi_startproc
+weft__same_from:
+        jmp 2f
+        .p2align 4
+1:      movdqu (%rdi), %xmm0
+        movdqu 16(%rdi), %xmm1
+        movdqu 32(%rdi), %xmm2
+        movdqu 48(%rdi), %xmm3
+        movdqu (%rsi), %xmm4
+        movdqu 16(%rsi), %xmm5
+        movdqu 32(%rsi), %xmm6
+        movdqu 48(%rsi), %xmm7
+        pcmpeqb %xmm4, %xmm0
+        pcmpeqb %xmm5, %xmm1
+        pcmpeqb %xmm6, %xmm2
+        pcmpeqb %xmm7, %xmm3
+        pand %xmm1, %xmm0
+        pand %xmm3, %xmm2
+        pand %xmm2, %xmm0
+        pmovmskb %xmm0, %eax
+        cmpl $0xffff, %eax
+        jne weft__peek_no
+        addq $64, %rdi
+        addq $64, %rsi
+        subq $64, %rdx
+2:      cmpq $64, %rdx
+        jae 1b
+        testq %rdx, %rdx
+        jz 4f
+3:      movq (%rdi), %rax
+        cmpq (%rsi), %rax
+        jne weft__peek_no
+        addq $8, %rdi
+        addq $8, %rsi
+        subq $8, %rdx
+        jnz 3b
+4:      movl $1, %eax
+        ret
+weft__same_to:
+        .cfi_endproc
+        .size weft__same, .-weft__same
+
 /* weft__poke(p): 1 if p can be written. If not, on_fault goes on at weft__peek_no. */
         .globl weft__poke, weft__poke_at
         .hidden weft__poke, weft__poke_at
