@@ -133,6 +133,26 @@ static const char *next_param(const char *s, struct param *p) {
 }
 
 #define WAITID_INFO 28 /* bytes that waitid gives */
+/* All parameters of a call. Those of the table are read once. */
+struct params {
+    struct param p[6], *end;
+};
+static struct params *params_of(long nr, const char *text, struct params *own) {
+    static struct params known[SYS_MAX];
+    struct params *k = &known[nr];
+    /* Pairs with the store below: whoever reads it first, all would write the same. */
+    int in_table = text == table[nr].params;
+    if (in_table && likely(__atomic_load_n(&k->end, __ATOMIC_ACQUIRE) != NULL)) return k;
+    struct param *p = own->p;
+    for (const char *s = text; p < own->p + 6 && (s = next_param(s, p));) p++;
+    own->end = p;
+    if (in_table) {
+        for (int i = 0; i < 6; i++) k->p[i] = own->p[i];
+        __atomic_store_n(&k->end, k->p + (p - own->p), __ATOMIC_RELEASE);
+    }
+    return own;
+}
+
 #define RW_MAX 0x7ffff000l /* the kernel moves no more than this in one call */
 
 /* Room that an out-parameter may need, before the call. For results: the argument after the pointer is the room. */
@@ -287,8 +307,8 @@ static void give(long nr, const struct param *p, void *to, const void *from, siz
 
 long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char *params) {
     long b[6];
-    struct param list[6], *p, *end_of = list;
-    while (end_of < list + 6 && (params = next_param(params, end_of))) end_of++;
+    struct params own, *all = params_of(nr, params, &own);
+    struct param *list = all->p, *p, *end_of = all->end;
     for (int i = 0; i < 6; i++) b[i] = a[i];
     if (!RECORD && !done_anyway(t, nr, a)) {
         /* The ticks of what record reads and copies below. */
@@ -464,13 +484,13 @@ static int unreadable(struct weft_thread *t, int bad) {
     return 1;
 }
 static int lost(struct weft_thread *t, long p) { return nowhere(p) || unreadable(t, LOOKS && p && !weft__peek((uint64_t)p)); }
-static int points_nowhere(struct weft_thread *t, const long a[6], const char *params) {
-    struct param p;
+static int points_nowhere(struct weft_thread *t, long nr, const long a[6], const char *params) {
+    struct params own, *all = params_of(nr, params, &own);
     int bad = 0;
-    for (const char *s = params; (s = next_param(s, &p));) {
-        if (nowhere(a[p.arg]) || (p.kind == P_LENPTR && nowhere(a[p.size_arg]))) return 1;
-        if (LOOKS && a[p.arg] && !weft__peek((uint64_t)a[p.arg])) bad = 1;
-        if (LOOKS && p.kind == P_LENPTR && a[p.size_arg] && !weft__peek((uint64_t)a[p.size_arg])) bad = 1;
+    for (const struct param *p = all->p; p < all->end; p++) {
+        if (nowhere(a[p->arg]) || (p->kind == P_LENPTR && nowhere(a[p->size_arg]))) return 1;
+        if (LOOKS && a[p->arg] && !weft__peek((uint64_t)a[p->arg])) bad = 1;
+        if (LOOKS && p->kind == P_LENPTR && a[p->size_arg] && !weft__peek((uint64_t)a[p->size_arg])) bad = 1;
     }
     return unreadable(t, bad);
 }
@@ -991,7 +1011,7 @@ static long with_mask(struct weft_thread *t, long nr, const long a[6]) {
     long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
     b[at] = (long)weft__signal_mask_in(t, a[at], &mask, &kernel);
     const char *params = nr == SYS_ppoll ? "b0:1*8 i2=16" : "o1:r*12";
-    long r = weft__emulated(t, nr, b, points_nowhere(t, b, params) ? "" : params);
+    long r = weft__emulated(t, nr, b, points_nowhere(t, nr, b, params) ? "" : params);
     return weft__signal_mask_out(t, r, &mask, a[at] != 0);
 }
 
@@ -1098,7 +1118,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
         else if (RECORD && (nr == SYS_read || nr == SYS_pread64) && unlikely(weft__file_refers(a[0]) && a[2] >= 0 && a[1] && !nowhere(a[1])))
             r = weft__file_read(t, nr, a);
         else
-            r = weft__emulated(t, nr, a, points_nowhere(t, a, e->params) ? "" : nr == SYS_recvfrom && !a[4] && !a[5] ? "o1:r" : e->params);
+            r = weft__emulated(t, nr, a, points_nowhere(t, nr, a, e->params) ? "" : nr == SYS_recvfrom && !a[4] && !a[5] ? "o1:r" : e->params);
         if (lock) weft__unlock(lock);
         if (unlikely(weft__given)) weft__own_made(nr, a, r);
         if (file) weft__file_after(t, nr, a, r, before);
