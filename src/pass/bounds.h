@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* bounds.cc, which is C++, tells rewrite/ranges.c, which is C, about loops and what they touch. */
+/* bounds.cc, which is C++, tells rewrite/ranges.c, which is C, about loops and what they touch; and what clock.cc does with the ticks in loops. */
 #ifndef WEFT_BOUNDS_H
 #define WEFT_BOUNDS_H
 
@@ -34,6 +34,8 @@ void weft__bounds(LLVMValueRef fn, const struct weft_bounds *to);
 void weft__bounds_leave(LLVMValueRef leaves, LLVMValueRef from, LLVMBasicBlockRef loop);
 /* All of a function have been told: values of the loops are those of the copies, where it came from there. */
 void weft__bounds_left(void);
+/* All ticks are in the function: small loops keep the clock in a register. */
+void weft__clock(LLVMValueRef fn, LLVMValueRef tls);
 
 #ifdef __cplusplus
 }

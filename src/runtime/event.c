@@ -31,6 +31,10 @@ WEFT_HIDDEN void weft__enter_tick(uint64_t a, uint64_t b, uint64_t site) {
     (void)a;
     (void)b;
     if (t) {
+        if (unlikely(t->clock_is)) { /* the loop has counted on from what it was before the handler */
+            t->tls->clock = t->clock_is + 1;
+            t->clock_is = 0;
+        }
         weft__slow_tick(t);
         int due = weft__signal_due(t, WEFT_AT_TICK);
         weft__loop_tick(t, due || t->cancel_type);
@@ -106,6 +110,7 @@ WEFT_HIDDEN void weft__enter_go_out(void) {
 void weft__tick(struct weft_thread *t) {
     struct weft_tls *s = t->tls;
     if (unlikely(++s->clock >= __atomic_load_n(&s->limit, __ATOMIC_RELAXED))) {
+        t->clock_is = 0;
         if (weft__mode == WEFT_RECORD)
             weft__rec_release(t);
         weft__slow_tick(t);

@@ -173,6 +173,7 @@ struct weft_thread {
     uint64_t sides;    /* of weak locks, that it has; changed as `reads` is */
     int gave;          /* it has lost a line since it last found that it has all that its loop touches (loops.c); set under its lock, or by itself */
     int loop_lost;     /* the loop's memory was taken again: it leaves the copy at the next tick */
+    uint64_t clock_is; /* a handler of a fault has ticked, and the loop that it came back to may not know: the clock up to the next tick; else 0 */
     uint64_t edges, misses, splits, asks;
     /* Replay. */
     struct weft_sched_item *items, *items_end;

@@ -649,6 +649,9 @@ WEFT_HIDDEN void *weft__enter_fault(void) {
     } while (ORDERS && weft__rec_again(t, 0));
     /* Others of the same kind that somebody sent are delivered at the next place. */
     weft__leave(t, was);
+    /* A loop may have the clock in a register (src/pass/clock.cc), as it was before the handler: at its next tick it gets the right one. */
+    t->clock_is = t->tls->clock;
+    __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
     k->mask = weft__signal_kernel_mask(t);
     return k;
 }

@@ -8,6 +8,7 @@
  *
  * Functions that foreign code may call come inside at entry. What is put in looks as weft__rw_check and its neighbours
  * say; calls are weft__rw_call_inst. */
+#include "../bounds.h"
 #include "rewrite.h"
 #include "weft/abi.h"
 #include <llvm-c/DebugInfo.h>
@@ -387,6 +388,7 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
             weft__rw_call0(r, r->go_out);
         }
     }
+    if (heads.n) weft__clock(fn, r->tls);
     free(accesses.v);
     free(unchecked.v);
     free(calls.v);
