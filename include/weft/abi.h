@@ -86,6 +86,8 @@ static inline uint64_t weft_place_below(uint64_t next, uint64_t n) {
  * with weft. */
 #define WEFT_RANGES 8 /* of a loop, at most */
 #define WEFT_RANGE_WRITES (1ull << 63)
+#define WEFT_RANGE_ALL (1ull << 62) /* the loop touches each of its lines */
+#define WEFT_RANGE_SIZE (WEFT_RANGE_ALL - 1)
 struct weft_tls {
     uint64_t clock;    /* 0: ticks so far; written by the thread only */
     uint64_t limit;    /* 8: the tick at which to call the runtime; record: others store 0 to ask for attention */
@@ -100,7 +102,7 @@ struct weft_tls {
     uint8_t fast;      /* 160: the thread is in a loop's copy without checks, and these are its ranges, so many; 0: it is in none, or has to leave it */
     uint8_t zero[7];
     struct weft_tls_range {
-        uint64_t at, size; /* bytes; WEFT_RANGE_WRITES */
+        uint64_t at, size; /* bytes; WEFT_RANGE_WRITES, WEFT_RANGE_ALL */
     } range[WEFT_RANGES];  /* 168 */
     uint64_t weak;     /* 296: sides of weak locks that the thread does not have, as bits; natively and in replay none, or all */
     uint64_t region;   /* 304: sides that it needs where it is; the runtime keeps it from going on without them */
@@ -152,8 +154,8 @@ _Static_assert(sizeof(struct weft_tls) == WEFT_TLS_SIZE, "tls");
  *   __weft_tick_cold    clock has reached limit
  *   __weft_tick_spin    the same, in a loop that only waits for others
  *   __weft_spins        behind a tick of such a loop whose clock has no bit of WEFT_SPIN_MASK: it still waits
- *   __weft_range        saved[9]: the first line; saved[10]: how many, 0: too many | WEFT_RANGE_WRITE. A loop will touch them. If the
- *                       thread does not have them, sets `fast` to 0.
+ *   __weft_range        saved[10]: how many lines, 0: too many | WEFT_RANGE_WRITE. A loop will touch tls.range, and the thread does not have these of
+ *                       them. If it does not get all, sets `fast` to 0. The site is rax.
  *   __weft_weak         the thread does not have all that `region` says. The site is rax.
  *   __weft_miss         saved[9]: address; saved[10]: WEFT_ACC_* | size. The entry of a touched line is not `me`. The site is rax.
  *                       A read of a line that saved[3] lists as shared by this thread goes on at once; executables look there before they
@@ -585,6 +587,6 @@ enum weft_debug_event {
 /* Every module built with weft carries this ELF note (section .note.weft, owner "weft", type 1). */
 #define WEFT_NOTE_OWNER "weft"
 #define WEFT_NOTE_TYPE 1
-#define WEFT_ABI_VERSION 6
+#define WEFT_ABI_VERSION 7
 
 #endif

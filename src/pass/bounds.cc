@@ -2,11 +2,12 @@
 // Which memory does a loop touch? (Chimera, section 5: symbolic bounds of the addresses in loops.)
 //
 // For the innermost loops of a function: addresses that stay the same or advance by a constant in each turn, from the first turn to the
-// last one that there can be, as LLVM's scalar evolution knows them. Those that differ by a constant are one range. The bounds
-// are computed before the loop, in new code there.
+// last one that there can be, as LLVM's scalar evolution knows them; what is only read may advance by something that is known before the loop. Those that
+// differ by a constant are one range. Also places in a table, of which only that is known, and addresses that go back to where something begins once, which
+// are two ranges. The bounds are computed before the loop, in new code there.
 //
-// Loops with calls are left alone: a thread lets go of its memory there. So are those with few turns, and addresses that advance so
-// fast that to look at every line between would be more work than the loop itself.
+// Loops with calls are left alone: a thread lets go of its memory there. So are those with few turns (if that is known only then, before each run of the
+// loop), and addresses that advance so fast that to look at every line between would be more work than the loop itself.
 //
 // Where the inner loops are short (blocks of a matrix, small kernels), to look before each of them costs as much as the checks: then it is done once before the
 // whole nest, if that is known to touch fewer lines than its body has turns, which is found out before it.
@@ -46,6 +47,9 @@ constexpr uint64_t NestTurns = 1 << 20;      // of each loop in a nest, at most;
 constexpr unsigned NestStepBits = 24;
 constexpr uint64_t ShortLoop = 64;           // turns: where the innermost loop has more, to look before it is cheap enough
 constexpr uint64_t NestLines = 1 << 12;
+constexpr uint64_t MostTable = 1 << 14; // bytes of a table that a loop touches anywhere
+constexpr int64_t FarIndex = 1ll << 62;
+constexpr uint64_t FarStep = 2048; // bytes in a turn, of what is only read: of lines that several threads read, those of a page are looked at together
 
 struct Range {
     const SCEV *first, *last; // the lowest and highest address of which the bytes [0, size) are touched, as integers
@@ -53,7 +57,11 @@ struct Range {
     int64_t step;             // bytes, in a turn
     bool write;
     SmallVector<Instruction *, 8> accesses;
-    bool isDense() const { return step <= SmallStep || step <= (int64_t)accesses.size() * Line; }
+    SelectInst *ring = nullptr; // that decides which of two addresses it is: `first` and `last` are these in the first turn
+    uint64_t table = 0;         // bytes of which it touches any, in any order
+    const SCEV *by = nullptr;   // what it advances by, if that is known only before the loop
+    bool all = false;           // each of its lines is touched
+    bool isDense() const { return (step < 0 ? -step : step) <= SmallStep || (step < 0 ? -step : step) <= (int64_t)accesses.size() * Line; }
 };
 
 bool letsGo(const Instruction &i) {
@@ -66,7 +74,9 @@ bool letsGo(const Instruction &i) {
 // Puts an access into the range of those from whose first and last address its own differ by constants.
 bool put(ScalarEvolution &se, const Range &one, SmallVectorImpl<Range> &ranges) {
     for (Range &r : ranges) {
+        if (one.ring != r.ring || one.table != r.table || one.by != r.by || (one.ring && one.step != r.step)) continue;
         auto *lo = dyn_cast<SCEVConstant>(se.getMinusSCEV(one.first, r.first)), *hi = dyn_cast<SCEVConstant>(se.getMinusSCEV(one.last, r.last));
+        if (one.ring && lo != hi) continue;
         if (!lo || !hi || lo->getAPInt().getSignificantBits() > 12 || hi->getAPInt().getSignificantBits() > 12) continue;
         r.low = std::min(r.low, lo->getAPInt().getSExtValue());
         r.high = std::max(r.high, hi->getAPInt().getSExtValue() + one.high);
@@ -78,24 +88,90 @@ bool put(ScalarEvolution &se, const Range &one, SmallVectorImpl<Range> &ranges) 
     return true;
 }
 
+// An address that is a place in a table: something that stays the same, and an offset of which it is known that it is small. Gives the bytes; 0: it is none.
+uint64_t table(ScalarEvolution &se, Loop *l, const SCEV *s, const SCEV *&first, const SCEV *&last) {
+    auto *sum = dyn_cast<SCEVAddExpr>(s);
+    if (!sum) return 0;
+    SmallVector<const SCEV *, 4> same, other;
+    for (const SCEV *x : sum->operands()) (se.isLoopInvariant(x, l) ? same : other).push_back(x);
+    if (same.empty()) return 0;
+    const SCEV *offset = se.getAddExpr(other);
+    ConstantRange in = se.getUnsignedRange(offset);
+    if (in.getUnsignedMax().uge(MostTable)) return 0;
+    first = se.getAddExpr(se.getAddExpr(same), se.getConstant(in.getUnsignedMin()));
+    last = se.getAddExpr(se.getAddExpr(same), se.getConstant(in.getUnsignedMax()));
+    return (in.getUnsignedMax() - in.getUnsignedMin()).getZExtValue() + 1;
+}
+
+// An address that advances by a constant, but goes back once to where something begins: i + k < n ? i + k : i + k - n. Gives what decides, and the
+// two addresses in the first turn.
+SelectInst *ring(ScalarEvolution &se, Loop *l, const SCEV *s, const SCEV *&first, const SCEV *&other, int64_t &step) {
+    SelectInst *is = nullptr;
+    bool none = SCEVExprContains(s, [&](const SCEV *x) {
+        auto *u = dyn_cast<SCEVUnknown>(x);
+        if (!u || se.isLoopInvariant(x, l)) return false;
+        auto *i = dyn_cast<SelectInst>(u->getValue());
+        if (!i || (is && is != i)) return true;
+        is = i;
+        return false;
+    });
+    if (none || !is || !isa<ICmpInst>(is->getCondition())) return nullptr;
+    const SCEV *at[2];
+    for (int k = 0; k < 2; k++) {
+        ValueToSCEVMapTy map;
+        map[is] = se.getSCEV(k ? is->getFalseValue() : is->getTrueValue());
+        auto *a = dyn_cast<SCEVAddRecExpr>(SCEVParameterRewriter::rewrite(s, se, map));
+        if (!a || a->getLoop() != l || !a->isAffine()) return nullptr;
+        auto *by = dyn_cast<SCEVConstant>(a->getStepRecurrence(se));
+        if (!by || by->getAPInt().getSignificantBits() > 16 || (k && by->getAPInt().getSExtValue() != step)) return nullptr;
+        step = by->getAPInt().getSExtValue();
+        at[k] = a->getStart();
+    }
+    first = at[0], other = at[1];
+    return is;
+}
+
+// Of what decides: in which turns it is true. `before`: in those before turn `end` - `from`, else from that one on. False: it is nothing of the kind.
+bool decides(ScalarEvolution &se, Loop *l, SelectInst *is, const SCEV *&from, const SCEV *&end, bool &before) {
+    auto *c = cast<ICmpInst>(is->getCondition());
+    ICmpInst::Predicate p = c->getPredicate();
+    const SCEV *x = se.getSCEV(c->getOperand(0)), *y = se.getSCEV(c->getOperand(1));
+    if (se.isLoopInvariant(x, l)) std::swap(x, y), p = ICmpInst::getSwappedPredicate(p);
+    auto *a = dyn_cast<SCEVAddRecExpr>(x);
+    if (!a || a->getLoop() != l || !a->isAffine() || !a->getStepRecurrence(se)->isOne() || !se.isLoopInvariant(y, l) || !x->getType()->isIntegerTy(64)) return false;
+    before = p == ICmpInst::ICMP_SLT || p == ICmpInst::ICMP_ULT || p == ICmpInst::ICMP_SLE || p == ICmpInst::ICMP_ULE;
+    if (!before && p != ICmpInst::ICMP_SGT && p != ICmpInst::ICMP_UGT && p != ICmpInst::ICMP_SGE && p != ICmpInst::ICMP_UGE) return false;
+    bool more = p == ICmpInst::ICMP_SLE || p == ICmpInst::ICMP_ULE || p == ICmpInst::ICMP_SGT || p == ICmpInst::ICMP_UGT;
+    from = a->getStart();
+    end = more ? se.getAddExpr(y, se.getOne(y->getType())) : y;
+    return true;
+}
+
 // Of an access in an innermost loop. False: its address is not known before the loop.
 bool add(ScalarEvolution &se, Loop *l, const SCEV *turns, Instruction *i, Value *p, uint64_t size, bool write, SmallVectorImpl<Range> &ranges) {
     Type *i64 = Type::getInt64Ty(i->getContext());
-    const SCEV *s = se.getSCEV(p), *first = s, *last = s;
+    const SCEV *s = se.getPtrToIntExpr(se.getSCEV(p), i64), *first = s, *last = s;
     int64_t n = 0;
+    if (isa<SCEVCouldNotCompute>(s)) return false;
     if (!se.isLoopInvariant(s, l)) {
         auto *a = dyn_cast<SCEVAddRecExpr>(s);
-        if (!a || a->getLoop() != l || !a->isAffine()) return false;
-        auto *step = dyn_cast<SCEVConstant>(a->getStepRecurrence(se));
+        if (!a) {
+            if (uint64_t most = table(se, l, s, first, last)) return put(se, {first, last, 0, (int64_t)size, 0, write, {i}, nullptr, most + size}, ranges);
+            SelectInst *is = ring(se, l, s, first, last, n);
+            bool before;
+            const SCEV *from, *end;
+            return is && decides(se, l, is, from, end, before) && put(se, {first, last, 0, (int64_t)size, n, write, {i}, is}, ranges);
+        }
+        if (a->getLoop() != l || !a->isAffine()) return false;
+        first = a->getStart();
+        const SCEV *by = a->getStepRecurrence(se);
+        auto *step = dyn_cast<SCEVConstant>(by);
+        if (!step && !write && se.isLoopInvariant(by, l)) /* forwards, and not far: that is looked at before the loop */
+            return put(se, {first, se.getAddExpr(first, se.getMulExpr(turns, by)), 0, (int64_t)size, 0, write, {i}, nullptr, 0, by}, ranges);
         if (!step || step->getAPInt().getSignificantBits() > 16) return false;
         n = step->getAPInt().getSExtValue();
-        first = se.getPtrToIntExpr(a->getStart(), i64);
-        if (isa<SCEVCouldNotCompute>(first)) return false;
         last = se.getAddExpr(first, se.getMulExpr(turns, se.getConstant(i64, n, true)));
         if (n < 0) std::swap(first, last);
-    } else {
-        first = last = se.getPtrToIntExpr(s, i64);
-        if (isa<SCEVCouldNotCompute>(first)) return false;
     }
     return put(se, {first, last, 0, (int64_t)size, n < 0 ? -n : n, write, {i}}, ranges);
 }
@@ -137,8 +213,8 @@ struct Copied { // of a function: what is copied, and what came of it
     Loop *loop;
     bool nest;
     DenseSet<const Instruction *> covered;
-    Value *worth;                      // of a nest: whether to look at its ranges
-    SmallVector<weft_range, 4> ranges; // of a nest: not yet looked at
+    Value *worth;                      // of a nest, or a loop with tables: whether to look at its ranges
+    SmallVector<weft_range, 4> ranges; // of these: not yet looked at
 };
 struct Pair {
     WeakTrackingVH was, copy;
@@ -184,7 +260,22 @@ struct Bounds {
     // The ones with most accesses.
     void choose(SmallVectorImpl<Range> &ranges) {
         llvm::sort(ranges, [](const Range &a, const Range &b) { return a.accesses.size() > b.accesses.size(); });
-        if (ranges.size() > to->most) ranges.truncate(to->most);
+        size_t n = 0, told = 0;
+        while (n < ranges.size() && told + 1 + (ranges[n].ring != nullptr) <= to->most) told += 1 + (ranges[n++].ring != nullptr);
+        ranges.truncate(n);
+    }
+
+    // Whether it ends at one place only. That it may be left for good, after a message, does not count.
+    bool hasOneEnd(const Loop *l) {
+        SmallVector<Loop::Edge, 4> edges;
+        l->getExitEdges(edges);
+        const BasicBlock *one = nullptr;
+        for (auto [from, to] : edges) {
+            if (isa<UnreachableInst>(to->getTerminator())) continue;
+            if (one && from != one) return false;
+            one = from;
+        }
+        return one;
     }
 
     Instruction *endBefore(Loop *l) {
@@ -193,24 +284,58 @@ struct Bounds {
         return before ? before->getTerminator() : nullptr;
     }
 
-    // `few`: whether so many lines are not too many; NULL: that is known before.
-    template <typename Few> weft_range expand(SCEVExpander &e, const Range &r, Instruction *at, Few few) {
-        Value *lo = e.expandCodeFor(r.first, i64, at->getIterator()), *hi = e.expandCodeFor(r.last, i64, at->getIterator());
-        IRBuilder<> b(at);
+    // `few`: gives how many lines are looked at, of so many.
+    template <typename Few> weft_range range(IRBuilder<> &b, const Range &r, Value *lo, Value *hi, Few few) {
         lo = b.CreateAdd(lo, b.getInt64((uint64_t)r.low));
         hi = b.CreateAdd(hi, b.getInt64((uint64_t)(r.high - 1)));
         Value *address = b.CreateIntToPtr(lo, b.getPtrTy()), *size = b.CreateAdd(b.CreateSub(hi, lo), b.getInt64(1));
         lo = b.CreateLShr(lo, LineShift);
         hi = b.CreateLShr(hi, LineShift);
         Value *lines = few(b, b.CreateAdd(b.CreateSub(hi, lo), b.getInt64(1)));
-        return {wrap(address), wrap(size), wrap(b.CreateTrunc(lo, i32)), wrap(b.CreateTrunc(lines, i32)), r.write};
+        return {wrap(address), wrap(size), wrap(b.CreateTrunc(lo, i32)), wrap(b.CreateTrunc(lines, i32)), r.write, r.all};
+    }
+    template <typename Few> weft_range expand(SCEVExpander &e, const Range &r, Instruction *at, Few few) {
+        Value *lo = e.expandCodeFor(r.first, i64, at->getIterator()), *hi = e.expandCodeFor(r.last, i64, at->getIterator());
+        IRBuilder<> b(at);
+        return range(b, r, lo, hi, few);
+    }
+
+    // Of one that goes back once: what it touches before and behind that. If there is only one of these, that twice.
+    template <typename Few> void expandRing(SCEVExpander &e, Loop *l, const Range &r, Value *turns, Instruction *at, Few few, SmallVectorImpl<weft_range> &to) {
+        const SCEV *from = nullptr, *end = nullptr;
+        bool before = false;
+        decides(se, l, r.ring, from, end, before);
+        Value *x = e.expandCodeFor(from, i64, at->getIterator()), *y = e.expandCodeFor(end, i64, at->getIterator());
+        Value *one = e.expandCodeFor(before ? r.first : r.last, i64, at->getIterator()), *two = e.expandCodeFor(before ? r.last : r.first, i64, at->getIterator());
+        IRBuilder<> b(at);
+        Value *step = b.getInt64((uint64_t)r.step);
+        Value *small = b.CreateAnd(b.CreateICmpULT(x, b.getInt64(FarIndex)), b.CreateICmpULT(y, b.getInt64(FarIndex)));
+        // `one` is the address in turns 0 to n - 1, `two` in turns n to `turns`.
+        Value *n = b.CreateSub(y, x), *all = b.CreateAdd(turns, b.getInt64(1));
+        n = b.CreateSelect(b.CreateICmpSLT(n, b.getInt64(0)), b.getInt64(0), n);
+        n = b.CreateSelect(b.CreateICmpUGT(n, all), all, n);
+        Value *none = b.CreateICmpEQ(n, b.getInt64(0)), *only = b.CreateICmpEQ(n, all);
+        Value *a = b.CreateSelect(none, two, one), *z = b.CreateAdd(a, b.CreateMul(step, b.CreateSub(b.CreateSelect(none, all, n), b.getInt64(1))));
+        Value *a2 = b.CreateSelect(only, one, b.CreateAdd(two, b.CreateMul(step, n)));
+        Value *z2 = b.CreateAdd(b.CreateSelect(only, one, two), b.CreateMul(step, turns));
+        if (r.step < 0) std::swap(a, z), std::swap(a2, z2);
+        auto known = [&](IRBuilder<> &in, Value *lines) { return in.CreateSelect(small, few(in, lines), in.getInt64(0)); };
+        to.push_back(range(b, r, a, z, known));
+        to.push_back(range(b, r, a2, z2, known));
+    }
+
+    bool isSafe(SCEVExpander &e, Loop *l, const Range &r, Instruction *at) {
+        const SCEV *from, *end;
+        bool before;
+        if (r.ring && !(decides(se, l, r.ring, from, end, before) && e.isSafeToExpandAt(from, at) && e.isSafeToExpandAt(end, at))) return false;
+        return (!r.by || e.isSafeToExpandAt(r.by, at)) && e.isSafeToExpandAt(r.first, at) && e.isSafeToExpandAt(r.last, at);
     }
 
     void innermost(Loop *l) {
         if (!l->isSafeToClone() || to->only_waits(to->ctx, wrap(l->getHeader()))) return;
         const SCEV *turns = turnsOf(l);
         if (!turns) return;
-        bool exact = l->getExitingBlock() != nullptr;
+        bool exact = hasOneEnd(l);
         SmallVector<Range, 4> ranges;
         size_t others = 0; // that are checked
         bool quiet = isQuiet(l, others, [&](Instruction *i, Value *p, uint64_t size, bool write) { add(se, l, turns, i, p, size, write, ranges); });
@@ -223,26 +348,53 @@ struct Bounds {
         if (!at) return;
         SCEVExpander e(se, dl, "weft", false);
         if (!e.isSafeToExpandAt(turns, at)) return;
-        llvm::erase_if(ranges, [&](const Range &r) { return !e.isSafeToExpandAt(r.first, at) || !e.isSafeToExpandAt(r.last, at); });
+        llvm::erase_if(ranges, [&](const Range &r) { return !isSafe(e, l, r, at); });
         if (ranges.empty()) return;
         DenseSet<const Instruction *> covered;
-        for (const Range &r : ranges) covered.insert(r.accesses.begin(), r.accesses.end());
+        uint64_t tables = 0;
+        for (const Range &r : ranges) {
+            covered.insert(r.accesses.begin(), r.accesses.end());
+            if (r.table) tables += r.table / Line + 2;
+        }
         others -= covered.size();
         if (others > MostOthers * covered.size() || instructions(l) > MostInstructions) return;
         Value *n = e.expandCodeFor(turns, i64, at->getIterator());
         Instruction *mark = at->getPrevNode();
-        to->begin(to->ctx, wrap(at), (unsigned)ranges.size());
+        SmallVector<weft_range, 4> told;
+        auto few = [&](IRBuilder<> &b, Value *lines) {
+            Value *few = b.CreateICmpULE(lines, b.getInt64(exact ? MostLines : MostLinesEarly));
+            few = b.CreateAnd(few, b.CreateICmpULT(n, b.getInt64(MostTurns)));
+            return b.CreateSelect(few, lines, b.getInt64(0));
+        };
+        BasicBlock *latch = l->getLoopLatch();
+        for (Range &r : ranges) {
+            int64_t far = r.write ? Line : 2 * Line; // what is read may have a line in between that is not
+            r.all = exact && latch && !r.table && !r.by && r.step >= -far && r.step <= far &&
+                    llvm::any_of(r.accesses, [&](const Instruction *i) { return (!r.write || isa<StoreInst>(i)) && dt.dominates(i->getParent(), latch); });
+            if (r.ring)
+                expandRing(e, l, r, n, at, few, told);
+            else
+                told.push_back(expand(e, r, at, few));
+        }
+        // To look at all that may be more work than the loop.
+        IRBuilder<> b(at);
+        uint64_t least = std::max<uint64_t>(tables, FewAccesses / covered.size());
+        Value *worth = isa<SCEVConstant>(turns) && !tables ? nullptr : b.CreateICmpUGE(n, b.getInt64(least));
         for (const Range &r : ranges) {
-            weft_range told = expand(e, r, at, [&](IRBuilder<> &b, Value *lines) {
-                Value *few = b.CreateICmpULE(lines, b.getInt64(exact ? MostLines : MostLinesEarly));
-                few = b.CreateAnd(few, b.CreateICmpULT(n, b.getInt64(MostTurns)));
-                return b.CreateSelect(few, lines, b.getInt64(0));
-            });
-            to->range(to->ctx, wrap(at), (unsigned)(&r - ranges.begin()), &told);
+            if (!r.by) continue;
+            Value *near = b.CreateICmpULT(e.expandCodeFor(r.by, i64, at->getIterator()), b.getInt64(FarStep));
+            worth = worth ? b.CreateAnd(worth, near) : near;
+        }
+        Copied c{l, false, std::move(covered), nullptr, {}};
+        if (worth) {
+            c.worth = b.CreateFreeze(worth);
+            c.ranges = std::move(told);
+        } else {
+            to->look(to->ctx, wrap(at), told.data(), (unsigned)told.size());
         }
         for (Instruction *i = mark ? mark->getNextNode() : &at->getParent()->front(); i != at; i = i->getNextNode())
             if (i->mayReadOrWriteMemory() || i->mayHaveSideEffects()) looks.push_back(i);
-        copies.push_back({l, false, std::move(covered), nullptr, {}});
+        copies.push_back(std::move(c));
     }
 
     void nest(Loop *l) {
@@ -253,7 +405,7 @@ struct Bounds {
             const SCEV *turns = turnsOf(m);
             if (!turns || to->only_waits(to->ctx, wrap(m->getHeader()))) return;
             if (m->isInnermost() && se.getSmallConstantTripCount(m) > ShortLoop) return;
-            exact &= m->getExitingBlock() != nullptr;
+            exact &= hasOneEnd(m);
             n.turns[m] = turns;
         }
         SmallVector<Range, 4> ranges;
@@ -339,14 +491,13 @@ struct Bounds {
         BasicBlock *enter = BasicBlock::Create(f.getContext(), "weft.fast", &f, first);
         BranchInst::Create(first, enter);
         first->replacePhiUsesWith(slow, enter);
-        if (c.nest) {
+        if (c.worth) {
             BasicBlock *look = BasicBlock::Create(f.getContext(), "weft.look", &f, slow);
             Instruction *end = before->getTerminator();
             BranchInst::Create(look, slow, c.worth, end->getIterator());
             end->eraseFromParent();
             end = BranchInst::Create(slow, look);
-            to->begin(to->ctx, wrap(end), (unsigned)c.ranges.size());
-            for (unsigned k = 0; k < c.ranges.size(); k++) to->range(to->ctx, wrap(end), k, &c.ranges[k]);
+            to->look(to->ctx, wrap(end), c.ranges.data(), (unsigned)c.ranges.size());
             before = look;
         }
         Instruction *end = before->getTerminator();

@@ -13,15 +13,15 @@ struct weft_range {
     LLVMValueRef address, size; /* in bytes */
     LLVMValueRef line, lines;   /* the first line, and how many; 0: too many */
     int write;
+    int all;                    /* each of the lines is touched */
 };
 struct weft_bounds {
     void *ctx;
     unsigned most, largest; /* ranges of a loop, bytes of an access */
     int (*is_checked)(void *ctx, LLVMValueRef access);
     int (*only_waits)(void *ctx, LLVMBasicBlockRef head); /* such a loop is left alone */
-    /* Of each loop: that its n ranges are to be looked at here, and each of them. */
-    void (*begin)(void *ctx, LLVMValueRef before, unsigned n);
-    void (*range)(void *ctx, LLVMValueRef before, unsigned k, const struct weft_range *r);
+    /* Of each loop: that its n ranges are to be looked at here. */
+    void (*look)(void *ctx, LLVMValueRef before, const struct weft_range *r, unsigned n);
     /* Of its copy: whether it is entered; where it is left; all that accesses memory in it; and the heads of both, of each loop in it. `checked`: it lies in none
      * of the ranges, and the loop's own is checked. */
     LLVMValueRef (*is_fast)(void *ctx, LLVMValueRef before);

@@ -220,7 +220,7 @@ void weft__rec_release(struct weft_thread *t) {
 
 #define HEAT (1u << 15)
 static struct heat {
-    uint32_t when;     /* tsc >> 10: last asked for */
+    uint32_t when;     /* tsc >> 10: last asked for, or accessed while split */
     uint32_t since;    /* and last shared */
     uint16_t episodes; /* long ones that it had */
     uint16_t last;     /* while split: who accessed it last */
@@ -267,7 +267,9 @@ _Static_assert(sizeof(struct page_heat) == 16, "in one cache line");
 #define CAUTION 9       /* log2 of the hand-overs to readers that it takes to share a line, at most */
 #define WORTH 48        /* tsc >> 10, about 20 us: so long for each reader should a line stay shared */
 #define EARLY_SHARE 512 /* in so many of 1,024 */
+#ifndef LONG_FIRST
 #define LONG_FIRST 64   /* so many episodes of a process are long, whoever wanted the line */
+#endif
 #ifndef SHARES
 #define SHARES(h, page_reads) ((h)->reads >= 2u << (h)->caution || (!(h)->caution && (page_reads) > 2))
 #define SHARE_LINES(page_reads) ((page_reads) < 2 ? 1 : 1u << ((page_reads) - 2))
@@ -286,6 +288,7 @@ static int episode(struct weft_thread *t, uint32_t line, int crossed) {
     h->crossed = (uint16_t)(h->crossed + crossed);
     h->mixed = (uint16_t)(h->mixed + (h->last != t->slot));
     h->last = (uint16_t)t->slot;
+    h->when = (uint32_t)(moment() >> 10);
     if (++h->seen < length) return 0;
     /* A hand-over costs as much as some accesses of split words; if it takes an answer, as many. */
     int apart = h->mixed > length / (h->asked ? 8 : 2) && h->crossed < h->mixed / 4;
@@ -422,13 +425,21 @@ static int closes(const struct weft_thread *u, uint32_t line) {
 /* Whether it stays u's whatever else is taken from it. */
 static int stays(const struct weft_thread *u, uint32_t line) { return closes(u, line) || line + 1 == u->keeps; }
 
+/* u is locked, or runs this, and loses lines of this one's page. */
+static void lost(struct weft_thread *u, uint32_t line) {
+    uint32_t page = line / PAGE_LINES;
+    if (u->nlost && u->nlost <= WEFT_LOST && u->lost[u->nlost - 1] == page) return;
+    if (u->nlost < WEFT_LOST) u->lost[u->nlost] = page;
+    u->nlost += u->nlost <= WEFT_LOST;
+}
+
 /* From u to t, both locked; the line, and with it what u has of the page while nobody quarrels over it. Who gave the page last
  * and wants it back at another line, once more, has a part of its own: then it gets what is behind that line, up to the other's. (lu, whose
  * blocks are half a page: each went to and fro whenever its thread came back to it. 4.1 s of processor time before, 3.3 with this.) Else it is the line
  * alone; but who has lines in front of it, as one who walks through memory does, gets as many behind it. */
 static void give(struct weft_thread *u, struct weft_thread *t, uint32_t line) {
     uint16_t from = (uint16_t)u->slot, to = (uint16_t)t->slot;
-    u->gave = 1;
+    lost(u, line);
     lose_sides(u, line);
     __atomic_store_n(&TABLE[line], to, __ATOMIC_RELEASE);
     struct page_heat *p = heat_of_page(line);
@@ -517,7 +528,7 @@ static void tell_reads(const struct weft_thread *t) { /* to its code */
 }
 /* These, of the line's page. */
 static void forget(struct weft_thread *t, uint32_t line, uint64_t lines) {
-    t->gave = 1;
+    lost(t, line);
     lose_sides(t, line);
     if (t->reads) t->reads[READS_AT(line)] &= ~lines;
 }
@@ -552,7 +563,7 @@ static int share(struct weft_thread *u, struct weft_thread *t, uint32_t line, ui
         add_reader(d, t);
         remember(u, line, lines);
         remember(t, line, lines);
-        u->gave = 1;
+        lost(u, line);
     }
     weft__unlock(&s->lock);
     return d != NULL;
@@ -850,13 +861,14 @@ static void split(struct weft_thread *t, uint32_t line, uint64_t site, int early
     weft__unlock(&t->lock);
     for (int i = 0; i < 8; i++) stripe_unlock(&stripes[ix[i]]);
     struct heat *h = line_heat(line);
+    h->when = (uint32_t)(moment() >> 10);
     if (first_episodes < LONG_FIRST) {
         first_episodes++;
         early = 1;
     }
     h->episodes = (uint16_t)(h->episodes + (early && h->episodes < EARLY));
     t->splits++;
-    t->gave = 1;
+    lost(t, line);
 }
 
 /* Take a SPLIT line whole. 0: it was not SPLIT any more. */
@@ -972,6 +984,7 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             continue;
         }
         if (wish < 0) wish = wish_for(line, write);
+        if (t->whole && !write && shared_place(shared_set(line), line / PAGE_LINES + 1)) wish = WEFT_SHARE; /* others read the page too; or have done so: no matter */
         struct weft_thread *u = weft__threads[o];
         lock2(t, u);
         if (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) != o) {
@@ -1005,7 +1018,7 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             if (asked_again(line)) odds = EARLY_SHARE;
         }
         t->stirred = moment();
-        if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds) && !weft__given && line < WEAK_LINE(0)) split(t, line, site, odds == EARLY_SHARE);
+        if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds) && !weft__given && line < WEAK_LINE(0) && !t->whole) split(t, line, site, odds == EARLY_SHARE);
         return waited;
     }
 }
@@ -1015,27 +1028,61 @@ static int has(const struct weft_thread *t, uint32_t line, uint16_t entry, int w
     return entry == t->slot || (entry == WEFT_SHARED && !write && reads(t, line));
 }
 
+/* The same of these lines of a page, as bits. */
+static int has_of_page(const struct weft_thread *t, uint32_t page, uint64_t these, int write) {
+    const uint16_t *e = &TABLE[page * PAGE_LINES];
+    if (!write && t->reads) these &= ~t->reads[READS_AT(page * PAGE_LINES)]; /* what is in its list stays so (I8) */
+    while (these) {
+        uint32_t i = (uint32_t)__builtin_ctzll(these), n = these >> i & 15 && !(i & 3) && four_are(page * PAGE_LINES + i, (uint16_t)t->slot) ? 4 : 1;
+        if (n == 1 && __atomic_load_n(&e[i], __ATOMIC_RELAXED) != t->slot) return 0;
+        these &= ~((n == 4 ? 15ull : 1ull) << i);
+    }
+    return 1;
+}
 /* The same of all of these lines. */
 int weft__rec_has(const struct weft_thread *t, uint32_t line, uint32_t lines, int write) {
-    for (uint32_t i = 0; i < lines; i++) {
-        uint32_t l = (line + i) & (WEFT_TABLE_ENTRIES - 1);
-        if (!has(t, l, __atomic_load_n(&TABLE[l], __ATOMIC_RELAXED), write)) return 0;
+    for (uint32_t n; lines; lines -= n, line += n) {
+        line &= WEFT_TABLE_ENTRIES - 1;
+        n = PAGE_LINES - line % PAGE_LINES;
+        if (n > lines) n = lines;
+        if (!has_of_page(t, line / PAGE_LINES, (~0ull >> (PAGE_LINES - n)) << (line % PAGE_LINES), write)) return 0;
     }
     return 1;
 }
 
 /* ---- the copy of a loop that does not check the ranges in tls.range (loops.c) ---- */
 
-/* Whether t still has all of them. Many lines are not looked at again. */
-#define MANY 8192
+#define MANY (1u << 17) /* lines: of more it is not looked again */
+#define WHOLE 16        /* so many of 1,024 loops are left to take line by line, as they come to them */
+
+static uint64_t range_bytes(const struct weft_tls_range *r) { return r->size & WEFT_RANGE_SIZE; }
+static uint64_t range_lines(const struct weft_tls_range *r) {
+    return ((r->at + range_bytes(r) - 1) >> WEFT_LINE_SHIFT) - (r->at >> WEFT_LINE_SHIFT) + 1;
+}
+static int has_range(const struct weft_thread *t, const struct weft_tls_range *r) {
+    return range_lines(r) <= MANY && weft__rec_has(t, LINE_OF(r->at), (uint32_t)range_lines(r), (r->size & WEFT_RANGE_WRITES) != 0);
+}
+/* The same of what of it lies in this page. */
+static int has_in_page(const struct weft_thread *t, const struct weft_tls_range *r, uint32_t page) {
+    uint32_t first = LINE_OF(r->at), at = (page * PAGE_LINES - first) & (WEFT_TABLE_ENTRIES - 1), n = PAGE_LINES;
+    if (at > WEFT_TABLE_ENTRIES - PAGE_LINES) { /* the range begins within it */
+        n -= (uint32_t)WEFT_TABLE_ENTRIES - at;
+        at = 0;
+    }
+    if (at >= range_lines(r)) return 1;
+    if (n > range_lines(r) - at) n = (uint32_t)range_lines(r) - at;
+    return weft__rec_has(t, first + at, n, (r->size & WEFT_RANGE_WRITES) != 0);
+}
+
+/* Whether t still has all of them. */
 int weft__rec_loop_has(struct weft_thread *t) {
     const struct weft_tls *s = t->tls;
-    if (!t->gave) return 1;
-    for (const struct weft_tls_range *r = s->range; r < s->range + s->fast; r++) {
-        uint64_t n = r->size & ~WEFT_RANGE_WRITES, first = r->at >> WEFT_LINE_SHIFT, lines = ((r->at + n - 1) >> WEFT_LINE_SHIFT) - first + 1;
-        if (lines > MANY || !weft__rec_has(t, LINE_OF(r->at), (uint32_t)lines, (r->size & WEFT_RANGE_WRITES) != 0)) return 0;
+    for (const struct weft_tls_range *r = s->range; t->nlost && r < s->range + s->fast; r++) {
+        if (t->nlost > WEFT_LOST && !has_range(t, r)) return 0;
+        for (uint32_t k = 0; t->nlost <= WEFT_LOST && k < t->nlost; k++)
+            if (!has_in_page(t, r, t->lost[k])) return 0;
     }
-    t->gave = 0;
+    t->nlost = 0;
     return 1;
 }
 
@@ -1045,11 +1092,57 @@ void weft__rec_loop(struct weft_thread *t, uint64_t site) {
     for (int again = 1; again;) {
         again = 0;
         for (const struct weft_tls_range *r = s->range; r < s->range + s->fast; r++)
-            again |= weft__rec_take(t, r->at, r->size & ~WEFT_RANGE_WRITES, site, (r->size & WEFT_RANGE_WRITES) != 0);
+            again |= weft__rec_take(t, r->at, range_bytes(r), site, (r->size & WEFT_RANGE_WRITES) != 0);
     }
-    t->gave = 0;
+    t->nlost = 0;
     t->loop_lost = 1;
     __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED); /* the next tick leaves the copy */
+}
+
+/* t takes what it has not, of the lines of a page, for a loop that touches them all, unless they are ordered word by word, or were until shortly: then 0. */
+static int take_of_page(struct weft_thread *t, uint32_t page, uint64_t these, uint64_t site, int write) {
+    uint32_t now = (uint32_t)(moment() >> 10);
+    for (; these; these &= these - 1) {
+        uint32_t line = page * PAGE_LINES + (uint32_t)__builtin_ctzll(these);
+        uint16_t o = __atomic_load_n(&TABLE[line], __ATOMIC_RELAXED);
+        if (has(t, line, o, write)) continue;
+        if (o == WEFT_COMMON || (o == WEFT_SPLIT && now - line_heat(line)->when <= QUICK)) return 0;
+        acquire(t, line, site, write);
+        if (__atomic_load_n(&TABLE[line], __ATOMIC_RELAXED) == WEFT_SPLIT) join(t, line, site);
+    }
+    return 1;
+}
+/* Whether t has the range, or gets it; `all` is 0 if it had to be got. */
+static int get_range(struct weft_thread *t, const struct weft_tls_range *r, uint64_t site, int *all) {
+    int write = (r->size & WEFT_RANGE_WRITES) != 0;
+    uint32_t line = LINE_OF(r->at);
+    for (uint64_t n, lines = range_lines(r); lines; lines -= n, line = (line + (uint32_t)n) & (WEFT_TABLE_ENTRIES - 1)) {
+        n = PAGE_LINES - line % PAGE_LINES;
+        if (n > lines) n = lines;
+        uint64_t these = (~0ull >> (PAGE_LINES - n)) << (line % PAGE_LINES);
+        if (has_of_page(t, line / PAGE_LINES, these, write)) continue;
+        if (!(r->size & WEFT_RANGE_ALL) || weft__delays || weft__given || range_lines(r) > MANY) return 0;
+        if (*all && (first_episodes < LONG_FIRST || next_random(t) % 1024 < WHOLE)) return 0;
+        *all = 0;
+        if (!take_of_page(t, line / PAGE_LINES, these, site, write)) return 0;
+    }
+    return 1;
+}
+/* The loop is about to begin, at (clock, site). Where it will touch each line of a range that it has not, they are taken; but now and then they are not, nor in
+ * the beginning of a process, so that lines are split (heat). (radix, where each phase walks through what others have written: it went on with checks each time.) */
+int weft__rec_loop_begin(struct weft_thread *t, uint64_t site) {
+    const struct weft_tls_range *range = t->tls->range, *end = range + t->tls->fast;
+    int all = 0, got = 1;
+    weft__rec_release(t);
+    for (int tries = 0; got && !all && tries < 3; tries++) { /* what was waited for may have cost what was there before */
+        all = 1;
+        t->whole = 1;
+        for (const struct weft_tls_range *r = range; got && r < end; r++) got = get_range(t, r, site, &all);
+        t->whole = 0;
+    }
+    if (!got || !all || t->tls->region & ~t->sides) return 0;
+    t->nlost = 0;
+    return 1;
 }
 
 /* ---- weak locks -------------------------------------------------------------------------------------------------

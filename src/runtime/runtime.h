@@ -171,7 +171,11 @@ struct weft_thread {
     struct weft_seen *seen;       /* by slot */
     struct weft_log log;
     uint64_t sides;    /* of weak locks, that it has; changed as `reads` is */
-    int gave;          /* it has lost a line since it last found that it has all that its loop touches (loops.c); set under its lock, or by itself */
+#define WEFT_LOST 16u
+    /* Pages of which it has lost lines since it last found that it has all that its loop touches (loops.c): of at most so many it is known which. Set under
+     * its lock, or by itself. */
+    uint32_t nlost, lost[WEFT_LOST];
+    int whole;         /* it takes what a loop will touch: no line of it is split */
     int loop_lost;     /* the loop's memory was taken again: it leaves the copy at the next tick */
     uint64_t clock_is; /* a handler of a fault has ticked, and the loop that it came back to may not know: the clock up to the next tick; else 0 */
     uint64_t edges, misses, splits, asks;
@@ -302,6 +306,7 @@ int weft__rec_has(const struct weft_thread *t, uint32_t line, uint32_t lines, in
 int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site, int write); /* 1: had to wait */
 int weft__rec_loop_has(struct weft_thread *t); /* in the copy of a loop: all that it touches */
 void weft__rec_loop(struct weft_thread *t, uint64_t site); /* takes it again */
+int weft__rec_loop_begin(struct weft_thread *t, uint64_t site); /* before it: has it all, or takes it; 0: it has not */
 int weft__rec_again(struct weft_thread *t, uint64_t site); /* that, and what tls.region says, if some of it was lost: then 1 */
 void weft__rec_weak(struct weft_thread *t, uint64_t site);
 void weft__rec_end(struct weft_thread *t);

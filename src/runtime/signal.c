@@ -639,7 +639,7 @@ WEFT_HIDDEN void *weft__enter_fault(void) {
     __builtin_memcpy(t->tls->range, range, sizeof range);
     t->tls->fast = fast;
     t->tls->region = region;
-    t->gave = 1; /* whatever the handler's loops have looked at, it was not what this one needs */
+    t->nlost = WEFT_LOST + 1; /* whatever the handler's loops have looked at, it was not what this one needs */
     /* The instruction is done again, and nothing looks whether its memory is still the thread's: it is taken, up to a line on both sides. And
      * in the copy of a loop without checks, all that the loop touches; and weak locks. */
     uint64_t at = (uint64_t)(uintptr_t)it.info.si_addr & ~(WEFT_LINE - 1ul);

@@ -86,3 +86,55 @@ int late(const char *p, int n, char c) {
         if (p[n] == c) return n;
     return -1;
 }
+// A place in a table that is only known to lie in it, and a loop that may be left for good: all of the table is looked at, if the loop is long enough.
+// CHECK-LABEL: define {{.*}}@count(
+// CHECK: icmp uge i64 {{.*}}, 66
+// CHECK: {{^}}weft.look:
+// CHECK: store volatile i8 2
+// CHECK-COUNT-2: __weft_range
+// CHECK: {{^}}weft.fast:
+// CHECK-NOT: __weft_miss
+void count(unsigned *restrict table, const unsigned *restrict keys, int n) {
+    for (int i = 0; i < n; i++) table[keys[i] >> 5 & 1023]++;
+}
+// CHECK-LABEL: define {{.*}}@huge_table(
+// CHECK: __weft_range
+// CHECK: {{^}}weft.fast:
+// CHECK: __weft_miss
+void huge_table(unsigned *restrict table, const unsigned *restrict keys, int n) {
+    for (int i = 0; i < n; i++) table[keys[i] >> 5 & 65535]++;
+}
+extern _Noreturn void wrong(int at);
+// CHECK-LABEL: define {{.*}}@sorted(
+// CHECK: icmp ule i64 {{.*}}, 262144
+// CHECK-COUNT-1: __weft_range
+void sorted(const int *p, int n) {
+    for (int i = 1; i < n; i++)
+        if (p[i - 1] > p[i]) wrong(i);
+}
+// Round a ring: what comes before its end, and what comes behind it.
+// CHECK-LABEL: define {{.*}}@around(
+// CHECK: store volatile i8 2
+// CHECK-COUNT-2: __weft_range
+// CHECK-NOT: __weft_range
+// CHECK: {{^}}weft.fast:
+// CHECK-NOT: __weft_miss
+// CHECK-LABEL: define {{.*}}@around_down(
+double around(const double *p, long from, long n) {
+    double s = 0;
+    for (long k = 1; k <= n / 2; k++) {
+        long i = from + k < n ? from + k : from + k - n;
+        s = s * 3 + p[3 * i] + p[3 * i + 1];
+    }
+    return s;
+}
+// What decides goes the other way: left alone.
+// CHECK-NOT: __weft_range
+double around_down(const double *p, long from, long n) {
+    double s = 0;
+    for (long k = 1; k <= n / 2; k++) {
+        long i = from - k >= 0 ? from - k : from - k + n;
+        s = s * 3 + p[3 * i] + p[3 * i + 1];
+    }
+    return s;
+}

@@ -64,6 +64,7 @@
 #define THREADS 3
 #define HOLD_TICKS 1
 #define AT_ONCE 1
+#define LONG_FIRST 0
 #define SHARED_SETS 2
 #define WAYS 1
 #ifndef READERS
@@ -864,6 +865,7 @@ static void side_access(struct weft_thread *t, int lock, int write) {
 /* r|w LINE WORD: 8 bytes; line in lower case: the upper 4 bytes only    x|y: write, read 8 bytes across A and B
  * t tick   o out and in   j,J take A, B and write word 0   k take both and write both    n an ordered operation
  * i take A and read word 0     K take A to write it and B to read it     g take both and read both
+ * L a loop begins that writes A and B: it does, if it gets them     M a loop of A in which B is written in between
  * z waits in a loop for another thread to change A, and sleeps, if A is still its own or shared
  * e{LOCK SIDE} enter a region; LOCK is P or Q, SIDE a or b     E leave it     v|V LOCK read, write in it what has no check
  * G take both, with the region's weak locks, and write both
@@ -939,6 +941,26 @@ static void run_op(struct weft_thread *t, const char **prog, uint64_t site) {
         do_access(s, 0, mask_of(a, 8), 1);
         do_access(s, 0, mask_of(b, 8), 1);
         break;
+    case 'L':
+    case 'M': { /* as in loops.c */
+        uint64_t all = 8 | WEFT_RANGE_WRITES | WEFT_RANGE_ALL;
+        log_pos(s, H_POS, t->tls->clock, site);
+        t->tls->range[0] = (struct weft_tls_range){a, all};
+        t->tls->range[1] = (struct weft_tls_range){b, all};
+        t->tls->fast = p[-1] == 'L' ? 2 : 1;
+        if (weft__rec_loop_begin(t, site)) {
+            do_access(s, site, mask_of(a, 8), 1);
+            if (p[-1] == 'L')
+                do_access(s, site, mask_of(b, 8), 1);
+            else {
+                site |= 0x80;
+                checked_access(t, b, 8, 1, site);
+                do_access(s, site, mask_of(a, 8), 1);
+            }
+        }
+        t->tls->fast = 0;
+        break;
+    }
     case 'e':
         W.was[s][W.inner[s]++] = t->tls->region;
         t->tls->region = 0;
@@ -1044,7 +1066,9 @@ static void tidy(struct weft_thread *t) {
     if (!W.nbuf[t->slot]) t->served = WEFT_ANSWERED;
     for (uint32_t i = t->nheld; i < WEFT_HELD_MAX; i++)
         t->held[i] = 0;
-    t->edges = t->misses = t->splits = t->asks = t->gave = 0;
+    t->edges = t->misses = t->splits = t->asks = 0;
+    t->nlost = 0; /* it is between loops */
+    memset(t->lost, 0, sizeof t->lost);
 }
 
 __attribute__((noinline)) static void run_ops(struct weft_thread *t, const char *p) {
@@ -1211,6 +1235,8 @@ static size_t save(char *o) {
     for (int t = 1; t <= THREADS; t++) {
         o = put(o, &W.threads[t], THREAD_PART);
         o = put(o, &W.threads[t].sides, sizeof W.threads[t].sides);
+        o = put(o, &W.threads[t].nlost, sizeof W.threads[t].nlost);
+        o = put(o, W.threads[t].lost, sizeof W.threads[t].lost);
         o = put(o, &W.threads[t].stop_age, sizeof W.threads[t].stop_age);
         o = put(o, &W.threads[t].alive, sizeof W.threads[t].alive);
         o = put(o, W.buf[t], W.nbuf[t] * sizeof W.buf[t][0]);
@@ -1239,6 +1265,8 @@ static void restore(const char *i) {
     for (int t = 1; t <= THREADS; t++) {
         i = get(i, &W.threads[t], THREAD_PART);
         i = get(i, &W.threads[t].sides, sizeof W.threads[t].sides);
+        i = get(i, &W.threads[t].nlost, sizeof W.threads[t].nlost);
+        i = get(i, W.threads[t].lost, sizeof W.threads[t].lost);
         i = get(i, &W.threads[t].stop_age, sizeof W.threads[t].stop_age);
         i = get(i, &W.threads[t].alive, sizeof W.threads[t].alive);
         i = get(i, W.buf[t], W.nbuf[t] * sizeof W.buf[t][0]);

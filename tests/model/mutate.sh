@@ -33,6 +33,8 @@ sleeper-comes-in-without-lock - page
 sleeper-keeps-nothing - hot-two
 sleeper-keeps-for-good - ask
 group-not-asked-again - group-outside
+loop-not-looked-at-again - loops-two
+lost-but-not-noted - loop-miss
 split-without-edges - shared-stripes
 join-without-edges - join
 out-without-answering - outside
@@ -163,6 +165,8 @@ sleeper-comes-in-without-lock) within wait_served 's/^ *weft__\(un\)*lock(&t->lo
 sleeper-keeps-nothing) within serve 's/o->keeps = .*/o->keeps = 0;/' ;;
 sleeper-keeps-for-good) within wait_served 's/t->keeps = 0;//' ;;
 group-not-asked-again) within acquire '/serve(t, site, /{n;s/waited = answered = 1;/answered = 1;/}' ;;
+loop-not-looked-at-again) within weft__rec_loop_begin 's/got \&\& !all \&\& tries/got \&\& !tries \&\& tries/;s/ || !all//' ;;
+lost-but-not-noted) within give 's/lost(u, line);//' ;;
 split-without-edges) within split 's/stripe_edge([^;]*);/;/' ;;
 join-without-edges) within join 's/stripe_edge([^;]*);/;/' ;;
 out-without-answering) within weft__rec_out 's/if (likely(!t->waiters)) break;/break;/' ;;

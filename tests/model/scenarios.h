@@ -43,6 +43,13 @@ static const struct scenario scenarios[] = {
     {"groups-two", "12", 's', 3, 0, 0, {"k", "k", "t"}, "st"},
     {"groups", "12", 's', 3, 0, 0, {"k", "k", "wA0 t wB0"}, "ST"},
     {"group-outside", "13", 's', 3, 0, 0, {"k t", "wA0 t", "wB0 o"}, "st"},
+    /* Loops that take what they touch before they begin. */
+    {"loop", "12", 's', 3, 0, 0, {"L t", "wB0 t wA0", "wA0"}, "sTz"},
+    {"loops-two", "12", 's', 3, 0, 0, {"L t", "L", "-"}, "std"},
+    {"loop-shared", "H2", 's', 3, 0, 0, {"rA0 L", "rA0 t rA0", "wB0"}, "sT"},
+    {"loop-split", "S2", 's', 3, 0, 0, {"L t", "wB0 wA0", ""}, "st"},
+    {"loop-miss", "12", 's', 3, 0, 0, {"M t", "wA0 t wB0", ""}, "std"},
+    {"loop-miss-page", "11", 's', 1, 0, 0, {"M t", "M t", "wB0"}, "sT"},
     /* Words. */
     {"split", "SS", 's', 3, 0, 0, {"wA0 rA1 t", "wA1 wA0", "rA0 wA1"}, "st"},
     {"split-halves", "S0", 's', 3, 0, 0, {"wA0 wA0", "wa0 rA0", "ra0"}, "std"},

@@ -4,7 +4,8 @@
  * There are two of such a loop, the loop and a fast copy, in which what lies in the ranges is not checked:
  *
  *   before the loop       tls.fast = ranges; each line of each range: if (table[line] != tls.me) cold: jump to __weft_range, which knows of
- *                         shared lines too, and if one of them is not to be had: tls.fast = 0. Then if (tls.fast) go to the copy
+ *                         shared lines too, takes what is missing of ranges of which the loop touches every line, and if one is not to be had so:
+ *                         tls.fast = 0. Then if (tls.fast) go to the copy
  *   the head of the copy  a tick; if it went to the runtime, and that has let go of something: tls.fast is 0, go to the loop, behind its tick
  *   the copy is left      tls.fast = 0
  *
@@ -14,8 +15,7 @@
  * The two copies leave different things in registers and on the stack, so replay must take the same: when it is not the fast one, the trace
  * says so (LOOP).
  *
- * Nothing is taken before the loop: where its memory is not the thread's own, or lines are split, every access is ordered by itself, and
- * races are as they were. */
+ * Where lines are split every access is ordered by itself, and races are as they were. */
 #include "../bounds.h"
 #include "rewrite.h"
 #include "weft/abi.h"
@@ -50,37 +50,51 @@ static void set(struct weft_rw *r, LLVMValueRef before, uint64_t word, LLVMValue
     LLVMSetVolatile(LLVMBuildStore(r->b, v, weft__rw_tls_word(r, word)), 1);
 }
 
-static void begin(void *ctx, LLVMValueRef before, unsigned n) {
-    struct weft_rw *r = ctx;
-    set(r, before, WEFT_TLS_FAST, LLVMConstInt(r->i8, n, 0));
-    r->s->copied++;
-}
-
-/* rax, rcx and rdx are 0 after both ways. */
-static void range(void *ctx, LLVMValueRef before, unsigned k, const struct weft_range *a) {
-    struct weft_rw *r = ctx;
-    uint64_t word = WEFT_TLS_RANGE + 16ul * k;
-    set(r, before, word, a->address);
-    set(r, before, word + 8, a->write ? LLVMBuildOr(r->b, a->size, weft__rw_i64c(r, WEFT_RANGE_WRITES), "") : a->size);
-    char text[640], me[64];
-    LLVMTypeRef in[3] = {r->i32, r->i32, r->ptr}, out[2] = {r->i32, r->i32};
+/* Four entries at a time, where they are in a row; of a read in an executable, also whether the thread reads the lines together with others, those of a
+ * page at once (abi.h). rax, rcx, rdx and what it uses beside these are 0 after both ways. */
+static void look_at(struct weft_rw *r, LLVMValueRef before, const struct weft_range *a) {
+    char text[1536], me[64];
+    LLVMTypeRef in[3] = {r->i32, r->i32, r->ptr}, out[3] = {r->i32, r->i32, r->i64};
     LLVMValueRef in_asm[3] = {a->line, a->lines, weft__rw_tls_word(r, WEFT_TLS_ME)};
     unsigned n = r->o->shared_library ? 3 : 2;
     if (n == 3)
-        snprintf(me, sizeof me, "$4");
+        snprintf(me, sizeof me, "$5");
     else
         snprintf(me, sizeof me, "%%fs:__weft_tls@tpoff+%u", WEFT_TLS_ME);
-    snprintf(text, sizeof text,
-             "testl %%edx, %%edx\n\tje 8f\n"
-             "7:\tandl $$%lu, %%ecx\n\tmovzwl %lu(,%%rcx,2), %%eax\n\txorw %s, %%ax\n\tjne 8f\n\tincl %%ecx\n\tdecl %%edx\n\tjne 7b\n\tjmp 9f\n"
-             "8:\t%smovq __weft_tls@GOTTPOFF(%%rip), %%rax\n\tmovq %%rcx, %%fs:112(%%rax)\n\tmovl %%edx, %%fs:120(%%rax)\n\t"
+    int at = snprintf(text, sizeof text,
+                      "testl %%edx, %%edx\n\tje 5f\n"
+                      "7:\tmovzwl %s, %%eax\n\tmovq %%rax, $2\n\tshlq $$16, $2\n\torq $2, %%rax\n\tmovq %%rax, $2\n\tshlq $$32, $2\n\torq $2, %%rax\n"
+                      "4:\tandl $$%lu, %%ecx\n\tcmpl $$4, %%edx\n\tjb 6f\n\ttestb $$3, %%cl\n\tjne 6f\n\t"
+                      "cmpq %lu(,%%rcx,2), %%rax\n\tjne 8f\n\taddl $$4, %%ecx\n\tsubl $$4, %%edx\n\tjne 4b\n\tjmp 9f\n"
+                      "6:\tcmpw %lu(,%%rcx,2), %%ax\n\tjne 8f\n\tincl %%ecx\n\tdecl %%edx\n\tjne 4b\n\tjmp 9f\n8:\t",
+                      me, WEFT_TABLE_ENTRIES - 1, (unsigned long)WEFT_TABLE_ADDR, (unsigned long)WEFT_TABLE_ADDR);
+    if (!a->write && n == 2) /* as many as it reads together with others, from this one on, in this page */
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "movl %%ecx, %%eax\n\tshrl $$6, %%eax\n\tmovq %%fs:__weft_tls@tpoff+64, $2\n\tmovq %lu($2,%%rax,8), $2\n\tnotq $2\n\tshrq %%cl, $2\n\t"
+                       "movl %%ecx, %%eax\n\torl $$-64, %%eax\n\tnegl %%eax\n\ttestq $2, $2\n\tje 3f\n\tbsfq $2, %%rax\n"
+                       "3:\tcmpl %%edx, %%eax\n\tcmoval %%edx, %%eax\n\taddl %%eax, %%ecx\n\tsubl %%eax, %%edx\n\tje 9f\n\ttestl %%eax, %%eax\n\tjne 7b\n",
+                       WEFT_READS_ADDR);
+    snprintf(text + at, sizeof text - (size_t)at,
+             "5:\t%smovq __weft_tls@GOTTPOFF(%%rip), %%rax\n\tmovq %%rcx, %%fs:112(%%rax)\n\tmovl %%edx, %%fs:120(%%rax)\n\t"
              "leaq 777f(%%rip), %%rax\n\tjmpq *__weft_range@GOTPCREL(%%rip)\n777:\n"
-             "9:\txorl %%eax, %%eax\n\txorl %%ecx, %%ecx\n\txorl %%edx, %%edx",
-             WEFT_TABLE_ENTRIES - 1, (unsigned long)WEFT_TABLE_ADDR, me, a->write ? "orl $$0x80000000, %edx\n\t" : "");
-    LLVMTypeRef ft = LLVMFunctionType(LLVMStructTypeInContext(r->c, out, 2, 0), in, n, 0);
+             "9:\txorl %%eax, %%eax\n\txorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n\txorl ${2:k}, ${2:k}",
+             a->write ? "orl $$0x80000000, %edx\n\t" : "");
+    LLVMTypeRef ft = LLVMFunctionType(LLVMStructTypeInContext(r->c, out, 3, 0), in, n, 0);
     weft__rw_at(r, before);
-    LLVMValueRef c = call_asm(r, ft, text, n == 3 ? "={cx},={dx},0,1,*m,~{rax},~{memory},~{flags}" : "={cx},={dx},0,1,~{rax},~{memory},~{flags}", in_asm, n);
+    LLVMValueRef c = call_asm(r, ft, text, n == 3 ? "={cx},={dx},=&r,0,1,*m,~{rax},~{memory},~{flags}" : "={cx},={dx},=&r,0,1,~{rax},~{memory},~{flags}", in_asm, n);
     if (n == 3) is_memory(r, c, 2, r->i16);
+}
+
+static void look(void *ctx, LLVMValueRef before, const struct weft_range *a, unsigned n) {
+    struct weft_rw *r = ctx;
+    set(r, before, WEFT_TLS_FAST, LLVMConstInt(r->i8, n, 0));
+    for (unsigned k = 0; k < n; k++) {
+        uint64_t word = WEFT_TLS_RANGE + 16ul * k, is = (a[k].write ? WEFT_RANGE_WRITES : 0) | (a[k].all ? WEFT_RANGE_ALL : 0);
+        set(r, before, word, a[k].address);
+        set(r, before, word + 8, is ? LLVMBuildOr(r->b, a[k].size, weft__rw_i64c(r, is), "") : a[k].size);
+    }
+    for (unsigned k = 0; k < n; k++) look_at(r, before, &a[k]);
+    r->s->copied++;
 }
 
 static LLVMValueRef is_fast(void *ctx, LLVMValueRef before) {
@@ -121,7 +135,7 @@ void weft__rw_ranges(struct weft_rw *r, LLVMValueRef fn, const LLVMValueRef *wai
     r->waits = waits;
     r->nwaits = n;
     if (r->o->granularity == WEFT_GRANULARITY_ACCESS) return;
-    weft__bounds(fn, &(struct weft_bounds){r, WEFT_RANGES, 2 * WEFT_LINE, is_checked, only_waits, begin, range, is_fast, left, in_copy, copied});
+    weft__bounds(fn, &(struct weft_bounds){r, WEFT_RANGES, 2 * WEFT_LINE, is_checked, only_waits, look, is_fast, left, in_copy, copied});
 }
 
 void weft__rw_copy_tick(struct weft_rw *r, LLVMBasicBlockRef head, LLVMValueRef cold) {
