@@ -3,7 +3,7 @@
 // seven cycles or so, which is as long as a turn of a good loop.)
 //
 // Nothing else ticks in such a loop: there are no calls in it, and a miss does not tick. What goes to the runtime at a tick loads the clock when it is back.
-// A handler of a fault ticks, and then the loop goes on with the register that it had: weft__enter_fault sees to that.
+// A handler that runs at a miss, or after a fault, ticks, and then the loop goes on with the register that it had: clock_went_on() in the runtime sees to that.
 #include "bounds.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/LoopInfo.h"

@@ -177,7 +177,7 @@ struct weft_thread {
     uint32_t nlost, lost[WEFT_LOST];
     int whole;         /* it takes what a loop will touch: no line of it is split */
     int loop_lost;     /* the loop's memory was taken again: it leaves the copy at the next tick */
-    uint64_t clock_is; /* a handler of a fault has ticked, and the loop that it came back to may not know: the clock up to the next tick; else 0 */
+    uint64_t clock_is; /* a handler has ticked, and the loop that it came back to may not know: the clock up to the next tick; else 0 */
     uint64_t edges, misses, splits, asks;
     /* Replay. */
     struct weft_sched_item *items, *items_end;

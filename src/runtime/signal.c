@@ -477,11 +477,18 @@ WEFT_HIDDEN int weft__signal_deliver(struct weft_thread *t, int place, uint64_t 
     return n;
 }
 
+/* A handler has run in the middle of a loop, which may have the clock in a register (src/pass/clock.cc), as it was before: at its next tick it gets the right one. */
+static void clock_went_on(struct weft_thread *t) {
+    t->clock_is = t->tls->clock;
+    __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
+}
+
 /* A loop without checks has more than one access to lose: it is left at its tick. */
 WEFT_HIDDEN void weft__signal_access(struct weft_thread *t, uint64_t site) {
     if (likely(!due(t, WEFT_AT_ACCESS, site)) || t->tls->fast || t->tls->outside) return;
     if (ORDERS) weft__rec_release(t);
     weft__signal_deliver(t, WEFT_AT_ACCESS, site);
+    clock_went_on(t);
 }
 
 /* A wrapper is about to return. */
@@ -649,9 +656,7 @@ WEFT_HIDDEN void *weft__enter_fault(void) {
     } while (ORDERS && weft__rec_again(t, 0));
     /* Others of the same kind that somebody sent are delivered at the next place. */
     weft__leave(t, was);
-    /* A loop may have the clock in a register (src/pass/clock.cc), as it was before the handler: at its next tick it gets the right one. */
-    t->clock_is = t->tls->clock;
-    __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
+    clock_went_on(t);
     k->mask = weft__signal_kernel_mask(t);
     return k;
 }
