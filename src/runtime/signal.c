@@ -487,7 +487,10 @@ static void clock_went_on(struct weft_thread *t) {
 WEFT_HIDDEN void weft__signal_access(struct weft_thread *t, uint64_t site) {
     if (likely(!due(t, WEFT_AT_ACCESS, site)) || t->tls->fast || t->tls->outside) return;
     if (ORDERS) weft__rec_release(t);
-    weft__signal_deliver(t, WEFT_AT_ACCESS, site);
+    uint64_t region = t->tls->region;
+    if (!weft__signal_deliver(t, WEFT_AT_ACCESS, site)) return;
+    t->tls->region = region; /* as after the handler of a fault */
+    t->nlost = WEFT_LOST + 1;
     clock_went_on(t);
 }
 
