@@ -584,6 +584,11 @@ enum weft_debug_event {
     WEFT_DEBUG_FAILED = 5, /* the replay differs, or cannot go on: weft_control's message */
 };
 
+/* A section that is not loaded: two words for each check of an access of which a loop has one and its copy without checks of other accesses has another: the
+ * site, and a number that both have; that of the copy with the highest bit. */
+#define WEFT_PAIRS ".weft.pairs"
+#define WEFT_PAIR_COPY (1ull << 63)
+
 /* Every module built with weft carries this ELF note (section .note.weft, owner "weft", type 1). */
 #define WEFT_NOTE_OWNER "weft"
 #define WEFT_NOTE_TYPE 1

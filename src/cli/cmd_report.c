@@ -207,7 +207,7 @@ static int collect(struct weft_report *r, bool with_replay, struct weft_err *err
     if (weft__trace_parts(t->dir)) weft__strbuf_puts(&r->notes, "this is the first process alone; the folders in the trace are the others\n");
     if (!with_replay) {
         weft__strbuf_puts(&r->notes, "it was not replayed: there are no stacks, values and races\n");
-    } else if (weft__rerun_prepare(&c.run, err) < 0 || weft__accesses_open(&c.run.schedule, ROOM, &c.list, err) < 0) {
+    } else if (weft__rerun_prepare(&c.run, err) < 0 || weft__accesses_open(&c.run.schedule, c.run.t, ROOM, &c.list, err) < 0) {
         weft__strbuf_printf(&r->notes, "it could not be replayed: %s\n", err->text);
     } else {
         c.run.launch.quiet = true;

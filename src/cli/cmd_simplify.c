@@ -161,7 +161,7 @@ static int replay(const char *dir, struct weft_order **order, char **why, struct
     *why = NULL;
     if (r < 0) return r;
     r = weft__rerun_prepare(&run, err);
-    if (r == 0 && order) r = weft__accesses_open(&run.schedule, ACCESSES, &list, err);
+    if (r == 0 && order) r = weft__accesses_open(&run.schedule, run.t, ACCESSES, &list, err);
     if (r == 0) {
         run.launch.quiet = true;
         r = weft__launch(&run.launch, &wait_status, err);

@@ -526,7 +526,7 @@ struct Bounds {
                     continue;
                 }
                 if (i.mayReadOrWriteMemory() && !isa<CallBase>(i))
-                    to->in_copy(to->ctx, wrap(cast<Instruction>(now)), to->is_checked(to->ctx, wrap(&i)) && !c.covered.count(&i));
+                    to->in_copy(to->ctx, wrap(cast<Instruction>(now)), wrap(&i), to->is_checked(to->ctx, wrap(&i)) && !c.covered.count(&i));
                 if (!i.getType()->isVoidTy() && (all || (b == head && isa<PHINode>(i)))) pairs.push_back({&i, now});
             }
         for (Loop *m : l->getLoopsInPreorder()) to->copied(to->ctx, wrap(m->getHeader()), wrap(cast<BasicBlock>(map[m->getHeader()])));

@@ -26,7 +26,7 @@ struct weft_bounds {
      * of the ranges, and the loop's own is checked. */
     LLVMValueRef (*is_fast)(void *ctx, LLVMValueRef before);
     void (*left)(void *ctx, LLVMValueRef before);
-    void (*in_copy)(void *ctx, LLVMValueRef access, int checked);
+    void (*in_copy)(void *ctx, LLVMValueRef access, LLVMValueRef original, int checked);
     void (*copied)(void *ctx, LLVMBasicBlockRef loop, LLVMBasicBlockRef copy);
 };
 void weft__bounds(LLVMValueRef fn, const struct weft_bounds *to);

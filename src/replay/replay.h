@@ -34,7 +34,7 @@ int weft__schedule_grow(struct weft_schedule *s, uint64_t size, struct weft_err 
 
 /* ---- accesses.c: what a replay tells beside the trace ---- */
 /* Behind the schedule; the caller unmaps it (its size bytes). */
-int weft__accesses_open(struct weft_schedule *s, uint64_t room, struct weft_accesses **out, struct weft_err *err) WEFT_MUST;
+int weft__accesses_open(struct weft_schedule *s, struct weft_trace *t, uint64_t room, struct weft_accesses **out, struct weft_err *err) WEFT_MUST;
 
 /* ---- order.c: which of two sites of a tick is passed first ---- */
 struct weft_order;

@@ -234,8 +234,7 @@ int weft__slice_make(struct weft_trace *t, struct weft_schedule *schedule, struc
     if (t->has_end && t->end.kind == WEFT_END_EXIT && t->end.code == 0)
         return weft__err(err, EINVAL, "%s: this run did not fail: there is nothing that it could depend on", t->dir);
     if (weft__trace_parts(t->dir)) return weft__err(err, EOPNOTSUPP, "%s: has several processes: only runs of one process can be sliced", t->dir);
-    int r = weft__modules_read(t, err);
-    if (r == 0) r = weft__accesses_open(schedule, ROOM, &list, err);
+    int r = weft__accesses_open(schedule, t, ROOM, &list, err);
     if (r < 0) return r;
     x.s.list = list;
     x.s.shared = mmap(NULL, sizeof *x.s.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

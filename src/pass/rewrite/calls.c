@@ -59,8 +59,8 @@ int weft__rw_move(struct weft_rw *r, LLVMValueRef i) {
     if ((!stored && !loaded) || weft__rw_is_alone(r, i) || LLVMTypeOf(LLVMGetOperand(i, 0)) != r->ptr || LLVMTypeOf(LLVMGetOperand(i, 1)) != r->ptr) return 0;
     LLVMValueRef load, store = move(r, i, n, &load);
     r->moves = weft__rw_grown(r->moves, r->nmoves + 1, &r->moves_room, sizeof *r->moves);
-    r->moves[r->nmoves++] = (struct weft_in_copy){load, loaded};
-    r->moves[r->nmoves++] = (struct weft_in_copy){store, stored};
+    r->moves[r->nmoves++] = (struct weft_in_copy){load, loaded, 0};
+    r->moves[r->nmoves++] = (struct weft_in_copy){store, stored, 0};
     return 1;
 }
 

@@ -189,6 +189,12 @@ static void operands(struct weft_rw *r, uint64_t n) {
     }
 }
 
+/* Of a check whose access has another one in a copy of its loop: where it is, and the number of both. */
+static int note_pair(const struct weft_rw *r, char *text, size_t size) {
+    if (!r->pair) return 0;
+    return snprintf(text, size, "\n\t.pushsection " WEFT_PAIRS ",\"\",@progbits\n\t.quad 777b\n\t.quad 0x%lx\n\t.popsection", (unsigned long)r->pair);
+}
+
 /* A bit of WEFT_READS_ADDR + saved[3]: does the thread read the line of the address together with others? It is in eax, or `get` gets it there; then
  * `again` does. */
 static int look_at_reads(char *text, size_t size, const char *get, const char *again) {
@@ -210,12 +216,28 @@ static void read_miss(struct weft_rw *r, LLVMValueRef p, LLVMValueRef access, ui
         at += snprintf(text + at, sizeof text - (size_t)at, "jnc 778f\n\t");
         at += look_at_reads(text + at, sizeof text - (size_t)at, other, other);
     }
-    snprintf(text + at, sizeof text - (size_t)at,
+    at += snprintf(text + at, sizeof text - (size_t)at,
              "778:\tmovq %%fs:__weft_tls@tpoff+72, %%rcx\n\tjc 777f\n\tmovl $2, %%fs:__weft_tls@tpoff+120\n\t"
              "leaq 777f(%%rip), %%rax\n\tjmpq *__weft_miss@GOTPCREL(%%rip)\n777:\n\txorl %%eax, %%eax");
+    note_pair(r, text + at, sizeof text - (size_t)at);
     LLVMTypeRef in[2] = {r->ptr, r->i32}, ft = LLVMFunctionType(r->ptr, in, 2, 0);
     LLVMValueRef a[2] = {p, access};
     LLVMBuildCall2(r->b, ft, LLVMGetInlineAsm(ft, text, strlen(text), constraints, sizeof constraints - 1, 1, 0, LLVMInlineAsmDialectATT, 0), a, 2, "");
+}
+
+/* Address and access go through tls.saved[9] and [10] (abi.h). The address comes in rax, whatever it is made of, and no other register
+ * changes: a variadic function stores all that arguments could be in, which dead bytes of the stack then hold. In libraries r11 does too,
+ * which nobody stores. */
+static LLVMValueRef miss_asm(struct weft_rw *r) {
+    char text[512];
+    int library = r->o->shared_library;
+    int at = snprintf(text, sizeof text, "%s\n\tleaq 777f(%%rip), %%rax\n\tjmpq *__weft_miss@GOTPCREL(%%rip)\n777:\n\txorl %%eax, %%eax",
+                      library ? "movq %rax, %r11\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %r11, %fs:112(%rax)\n\tmovl $2, %fs:120(%rax)"
+                              : "movq %rax, %fs:__weft_tls@tpoff+112\n\tmovl $2, %fs:__weft_tls@tpoff+120");
+    note_pair(r, text + at, sizeof text - (size_t)at);
+    const char *constraints = library ? "={ax},0,i,~{r11},~{memory},~{flags}" : "={ax},0,i,~{memory},~{flags}";
+    LLVMTypeRef in[2] = {r->ptr, r->i32};
+    return LLVMGetInlineAsm(LLVMFunctionType(r->ptr, in, 2, 0), text, strlen(text), constraints, strlen(constraints), 1, 0, LLVMInlineAsmDialectATT, 0);
 }
 
 void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
@@ -237,7 +259,7 @@ void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint
     if (reads && !r->o->shared_library)
         read_miss(r, p, a[1], lines == 1 ? 0 : n - 1);
     else
-        LLVMBuildCall2(r->b, LLVMFunctionType(r->ptr, in, 2, 0), r->miss, a, 2, "");
+        LLVMBuildCall2(r->b, LLVMFunctionType(r->ptr, in, 2, 0), r->pair ? miss_asm(r) : r->miss, a, 2, "");
     weft__rw_at(r, before);
     weft__rw_call0(r, r->barrier);
     r->s->checks++;
@@ -417,17 +439,7 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
     r->spins = asm_jump(r, "__weft_spins", r->cold_t, rax_only, "");
     r->come_in = asm_jump(r, "__weft_come_in", r->cold_t, c0, "");
     r->go_out = asm_jump(r, "__weft_go_out", r->cold_t, c0, "");
-    /* Address and access go through tls.saved[9] and [10] (abi.h). The address comes in rax, whatever it is made of, and no other register
-     * changes: a variadic function stores all that arguments could be in, which dead bytes of the stack then hold. In libraries r11 does too,
-     * which nobody stores. */
-    static const char miss[] = "movq %rax, %fs:__weft_tls@tpoff+112\n\tmovl $2, %fs:__weft_tls@tpoff+120\n\t"
-                               "leaq 777f(%rip), %rax\n\tjmpq *__weft_miss@GOTPCREL(%rip)\n777:\n\txorl %eax, %eax";
-    static const char miss_so[] = "movq %rax, %r11\n\tmovq __weft_tls@GOTTPOFF(%rip), %rax\n\tmovq %r11, %fs:112(%rax)\n\tmovl $2, %fs:120(%rax)\n\t"
-                                  "leaq 777f(%rip), %rax\n\tjmpq *__weft_miss@GOTPCREL(%rip)\n777:\n\txorl %eax, %eax";
-    const char *text = o->shared_library ? miss_so : miss;
-    const char *miss_c = o->shared_library ? "={ax},0,i,~{r11},~{memory},~{flags}" : "={ax},0,i,~{memory},~{flags}";
-    LLVMTypeRef miss_in[2] = {r->ptr, r->i32};
-    r->miss = LLVMGetInlineAsm(LLVMFunctionType(r->ptr, miss_in, 2, 0), text, strlen(text), miss_c, strlen(miss_c), 1, 0, LLVMInlineAsmDialectATT, 0);
+    r->miss = miss_asm(r);
     r->verify = asm_jump(r, "__weft_verify", r->cold2_t, c2, "");
     r->barrier = LLVMGetInlineAsm(r->cold_t, "", 0, "~{memory}", 9, 1, 0, LLVMInlineAsmDialectATT, 0);
 }
@@ -435,6 +447,7 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
 void weft__rw_fini(struct weft_rw *r) {
     free(r->moves);
     free(r->in_copies);
+    free(r->originals);
     free(r->copies);
     LLVMDisposeBuilder(r->b);
 }

@@ -118,10 +118,21 @@ void *weft__rw_grown(void *list, size_t n, size_t *room, size_t size) {
     return list;
 }
 
-static void in_copy(void *ctx, LLVMValueRef access, int checked) {
+uint64_t weft__rw_pair_of(const struct weft_rw *r, LLVMValueRef original) {
+    for (size_t k = 0; k < r->noriginals; k++)
+        if (r->originals[k].inst == original) return r->originals[k].pair;
+    return 0;
+}
+
+static void in_copy(void *ctx, LLVMValueRef access, LLVMValueRef original, int checked) {
     struct weft_rw *r = ctx;
+    uint64_t pair = checked ? weft__rw_pair_of(r, original) : 0;
+    if (checked && !pair) {
+        r->originals = weft__rw_grown(r->originals, r->noriginals, &r->originals_room, sizeof *r->originals);
+        r->originals[r->noriginals++] = (struct weft_original){original, pair = ++r->pairs};
+    }
     r->in_copies = weft__rw_grown(r->in_copies, r->nin_copies, &r->in_copies_room, sizeof *r->in_copies);
-    r->in_copies[r->nin_copies++] = (struct weft_in_copy){access, checked};
+    r->in_copies[r->nin_copies++] = (struct weft_in_copy){access, checked, pair | WEFT_PAIR_COPY};
     r->s->covered += !checked;
 }
 static void copied(void *ctx, LLVMBasicBlockRef loop, LLVMBasicBlockRef copy) {
@@ -131,7 +142,7 @@ static void copied(void *ctx, LLVMBasicBlockRef loop, LLVMBasicBlockRef copy) {
 }
 
 void weft__rw_ranges(struct weft_rw *r, LLVMValueRef fn, const LLVMValueRef *waits, size_t n) {
-    r->nin_copies = r->ncopies = 0;
+    r->nin_copies = r->ncopies = r->noriginals = 0;
     r->waits = waits;
     r->nwaits = n;
     if (r->o->granularity == WEFT_GRANULARITY_ACCESS) return;

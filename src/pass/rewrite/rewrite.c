@@ -86,6 +86,12 @@ static void access_inst(struct weft_rw *r, LLVMValueRef i, int checked) {
     weft__rw_verify(r, i, p, n, flags);
 }
 
+static void paired(struct weft_rw *r, LLVMValueRef i, int checked, uint64_t pair) {
+    r->pair = pair;
+    access_inst(r, i, checked);
+    r->pair = 0;
+}
+
 /* ---- one function */
 
 struct list {
@@ -341,11 +347,11 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     int taken = weft__facts_address_taken(r->f, fn) && strcmp(weft__rw_name_of(fn), "main");
     if (taken && !LLVMGetSection(fn)) LLVMSetSection(fn, WEFT_TAKEN_SECTION);
     r->s->functions++;
-    for (size_t k = 0; k < accesses.n; k++) access_inst(r, accesses.v[k], 1);
+    for (size_t k = 0; k < accesses.n; k++) paired(r, accesses.v[k], 1, weft__rw_pair_of(r, accesses.v[k]));
     for (size_t k = 0; k < unchecked.n; k++) access_inst(r, unchecked.v[k], 0);
     for (size_t k = 0; k < r->nmoves; k++)
-        if (r->moves[k].checked) access_inst(r, r->moves[k].inst, 1);
-    for (size_t k = 0; k < r->nin_copies; k++) access_inst(r, r->in_copies[k].inst, r->in_copies[k].checked);
+        if (r->moves[k].checked) paired(r, r->moves[k].inst, 1, weft__rw_pair_of(r, r->moves[k].inst));
+    for (size_t k = 0; k < r->nin_copies; k++) paired(r, r->in_copies[k].inst, r->in_copies[k].checked, r->in_copies[k].pair);
     for (size_t k = 0, look = 0; k < calls.n; k++) {
         LLVMValueRef next = NULL;
         if (look < looks.n && looks.v[look] == calls.v[k]) next = weft__rw_after(calls.v[k]), look++;

@@ -27,12 +27,23 @@ struct weft_rw {
     size_t nmoves, moves_room;
     struct weft_in_copy *in_copies; /* of the function */
     size_t nin_copies, in_copies_room;
+    struct weft_original *originals; /* of the function */
+    size_t noriginals, originals_room;
+    uint64_t pairs; /* numbers that were given in the module */
+    uint64_t pair;  /* of the access that is being checked; 0: it has none */
     struct weft_copy *copies;
     size_t ncopies, copies_room;
 };
 struct weft_in_copy { /* an access in the copy of a loop, or of a small copy */
     LLVMValueRef inst;
     int checked;
+    uint64_t pair;
+};
+/* An access of a loop that is checked in the loop's copy as well: the two checks have different sites. Where they are is in a section that is not loaded (WEFT_PAIRS), for replays
+ * that take the loop where the recording took the copy. */
+struct weft_original {
+    LLVMValueRef inst;
+    uint64_t pair;
 };
 struct weft_copy { /* of a loop of the function */
     LLVMBasicBlockRef loop, copy;
@@ -94,6 +105,8 @@ int weft__rw_interposed(const char *name); /* whether the runtime defines the fu
 
 /* ---- ranges.c: loops whose memory is looked at before ----------------------------------------------------------- */
 
+/* Of an access in a loop that has a copy with a check of the same access: their number. 0: there is none. */
+uint64_t weft__rw_pair_of(const struct weft_rw *r, LLVMValueRef original);
 void weft__rw_ranges(struct weft_rw *r, LLVMValueRef fn, const LLVMValueRef *waits, size_t n); /* waits: heads of loops that are left alone */
 void weft__rw_copy_tick(struct weft_rw *r, LLVMBasicBlockRef head, LLVMValueRef cold); /* each head of a loop has got its tick, which ends so */
 void weft__rw_copies(struct weft_rw *r);                                               /* all have */
