@@ -309,13 +309,17 @@ static int take_clause(struct omp_thread *t) {
     return n;
 }
 
+/* What a region gets, in memory of the function that starts it. */
+#define ARGV(argv, argc, last)                                          \
+    void *argv[argc + 1];                                               \
+    va_list ap;                                                         \
+    va_start(ap, last);                                                 \
+    for (int i = 0; i < argc; i++) argv[i] = va_arg(ap, void *);        \
+    va_end(ap)
+
 OMP_API void __kmpc_fork_call(ident *loc, int32_t argc, void (*fn)(void), ...) {
     struct omp_thread *t = weft__omp_self();
-    void *argv[argc + 1];
-    va_list ap;
-    va_start(ap, fn);
-    for (int i = 0; i < argc; i++) argv[i] = va_arg(ap, void *);
-    va_end(ap);
+    ARGV(argv, argc, fn);
     region(t, fn, argc, argv, take_clause(t));
 }
 OMP_API void __kmpc_fork_call_if(ident *loc, int32_t argc, void (*fn)(void), int32_t yes, void *args) {
@@ -325,11 +329,7 @@ OMP_API void __kmpc_fork_call_if(ident *loc, int32_t argc, void (*fn)(void), int
 }
 OMP_API void __kmpc_fork_teams(ident *loc, int32_t argc, void (*fn)(void), ...) {
     struct omp_thread *t = weft__omp_self();
-    void *argv[argc + 1];
-    va_list ap;
-    va_start(ap, fn);
-    for (int i = 0; i < argc; i++) argv[i] = va_arg(ap, void *);
-    va_end(ap);
+    ARGV(argv, argc, fn);
     int clause = t->clause;
     if (clause) t->wanted = clause;
     t->clause = 0;
