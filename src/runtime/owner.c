@@ -976,8 +976,12 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             continue;
         }
         if (!write && unlikely(!t->reads)) {
-            t->reads = weft__rt_map(WEFT_READS_SIZE);
-            tell_reads(t);
+            if (!t->no_reads) t->reads = weft__rt_may_map(WEFT_READS_SIZE);
+            t->no_reads = !t->reads;
+            if (t->reads)
+                tell_reads(t);
+            else
+                write = 1; /* the address space is full: it gets for itself what others would read together */
         }
         if (o == WEFT_SHARED) {
             if (write ? close_shared(t, line, site, &waited) : reads(t, line) || read_too(t, line, site)) return waited;

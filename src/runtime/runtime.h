@@ -109,6 +109,7 @@ struct weft_thread {
     /* Shared lines that the thread may read (WEFT_READS_ADDR): a word for each page. Written by the thread while it is IN, by others under its
      * lock while it is not. NULL: none so far. */
     uint64_t *reads;
+    int no_reads; /* there was no room for it */
     /* Private to the thread. */
     uint32_t slot;
     uint32_t nheld;
@@ -253,6 +254,7 @@ extern WEFT_HIDDEN char *weft__file;                   /* replay: private copy o
 extern WEFT_HIDDEN unsigned char weft__selector;       /* what the dispatch selector is in the program's code */
 long weft__launcher_fd(uint64_t fd, int flags);        /* opens what the launcher has at fd */
 void *weft__rt_map(size_t n);                          /* zeroed memory at addresses of the runtime's own */
+void *weft__rt_may_map(size_t n);                      /* the same; NULL: there is none */
 extern WEFT_HIDDEN struct weft_thread *weft__threads[WEFT_MAX_SLOT + 2];
 extern WEFT_HIDDEN uint32_t weft__slots; /* highest slot ever used + 1 */
 extern WEFT_API __thread struct weft_tls __weft_tls __attribute__((tls_model("initial-exec")));

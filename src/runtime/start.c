@@ -46,7 +46,7 @@ static int map_at(uint64_t at, size_t n) {
 }
 
 /* One piece after the other, so that all are one mapping to the kernel, which allows 65,530 of them. NULL: there is no memory. */
-static void *rt_try(size_t n) {
+void *weft__rt_may_map(size_t n) {
     static uint64_t next = WEFT_RT_BASE;
     n = (n + 0xffff) & ~0xfffful;
     uint64_t at = __atomic_fetch_add(&next, n, __ATOMIC_RELAXED);
@@ -56,7 +56,7 @@ static uint32_t looks; /* of spare(): how many there are, and in the upper half 
 void *weft__rt_map(size_t n) {
     for (;;) {
         uint32_t before = __atomic_load_n(&looks, __ATOMIC_SEQ_CST);
-        void *p = rt_try(n);
+        void *p = weft__rt_may_map(n);
         if (p) return p;
         /* Where address space is short, who looks for it has it meanwhile: then once more. */
         if (!(before & 0xffff) && before == __atomic_load_n(&looks, __ATOMIC_SEQ_CST)) weft__rt_panic("no memory for the runtime");
@@ -97,7 +97,7 @@ struct weft_thread *weft__thread_new(uint32_t slot) {
     char *m = weft__mode == WEFT_RECORD && !spare(slot) ? NULL : slot_try(slot);
     if (!m) return NULL;
     t = (struct weft_thread *)m;
-    if (weft__mode == WEFT_RECORD && !t->seen && !(t->seen = rt_try((WEFT_MAX_SLOT + 2) * sizeof *t->seen))) return NULL;
+    if (weft__mode == WEFT_RECORD && !t->seen && !(t->seen = weft__rt_may_map((WEFT_MAX_SLOT + 2) * sizeof *t->seen))) return NULL;
     t->slot = slot;
     t->rt_stack = m + ((sizeof *t + RT_STACK - 64) & ~63ul);
     t->state = WEFT_OUT;

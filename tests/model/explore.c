@@ -721,7 +721,7 @@ static void object_event(void) {
     effect(cur, acc, 1ull << OBJECT_CELL, 1);
 }
 
-void *weft__rt_map(size_t n) {
+void *weft__rt_may_map(size_t n) {
     if (n != WEFT_READS_SIZE) fail("a map of %zu bytes", n);
     return W.reads[cur];
 }

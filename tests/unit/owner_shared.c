@@ -176,6 +176,25 @@ static void whole_page(void **state) {
     assert_int_equal(place(A)->lines, ~(line_bit(LINE_OF(B)) | line_bit(LINE_OF(C))));
 }
 
+/* Where the address space is full a thread has no list: it reads as a writer does. */
+static void no_room_for_a_list(void **state) {
+    (void)state;
+    struct weft_thread *a = thread_new(1), *b = thread_new(2), *c = thread_new(3);
+    shared_by(a, b);
+    tick(b);
+    out(b);
+    c->no_reads = 1;
+    assert_int_equal(look(c, A, 8, 0x44), 0);
+    assert_null(c->reads);
+    assert_int_equal(entry(A), c->slot);
+    assert_int_equal(reads(b, LINE_OF(A)), 0);
+    assert_int_equal(nedges, 3);
+    assert_edge(1, 3, 1, 0x44, 1, 2, 0, 0);
+    assert_edge(2, 3, 1, 0x44, 2, 2, 0, 0);
+    look(c, A, 8, 0x45);
+    assert_int_equal(c->misses, 1);
+}
+
 static void more_readers_than_places(void **state) {
     (void)state;
     struct weft_thread *a = thread_new(1), *b = thread_new(2), *t[20];
@@ -371,6 +390,7 @@ int main(void) {
         cmocka_unit_test_setup(next_line, world),
         cmocka_unit_test_setup(next_line_on_request, world),
         cmocka_unit_test_setup(whole_page, world),
+        cmocka_unit_test_setup(no_room_for_a_list, world),
         cmocka_unit_test_setup(more_readers_than_places, world),
         cmocka_unit_test_setup(no_place, world),
         cmocka_unit_test_setup(closed, world),
