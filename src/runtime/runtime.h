@@ -608,7 +608,7 @@ WEFT_HIDDEN int weft__poke(uint64_t p); /* whether it can be written, the same *
 WEFT_HIDDEN int weft__same(const void *p, const void *q, size_t n); /* n bytes can be read at p, and are those at q (deliver.S) */
 WEFT_HIDDEN int weft__peek(uint64_t p); /* whether p can be read: faults must happen in the function that is called, not here. (deliver.S) */
 
-/* ---- sys.c, sysdisp.c */
+/* ---- sys.c, sud.c */
 extern WEFT_HIDDEN int weft__filtered; /* there is no such thing here: filter.c */
 void weft__sud_open(void);           /* once: handler */
 void weft__sud_thread(struct weft_thread *t); /* per thread */

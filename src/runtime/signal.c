@@ -34,13 +34,11 @@
  * Fatal signals end the recording with a CRASH item and happen again, at the same place, in replay. */
 #define _GNU_SOURCE
 #include "real.h"
-#include "runtime.h"
-#include "sys.h"
+#include "sys_calls.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/ucontext.h>
 
-#define RECORD WEFT_LIVE /* signals come from outside */
 #define ORDERS (weft__mode == WEFT_RECORD)
 #define BIT(sig) (1ul << ((sig) - 1))
 #define KICK 32 /* libc's own for cancellation, which the runtime does itself */
@@ -50,8 +48,6 @@
 #define SA_RESTORER 0x04000000
 
 int weft__kernel_sigaction(int sig, void *handler, unsigned long flags, uint64_t mask);
-void weft__note_reached(struct weft_thread *t);
-void weft__console_settle(void);
 void weft__handler_call(void *level, uint64_t sp, void *fn, int sig, void *info, void *context);
 void weft__fault_deliver(void);
 extern char weft__intr_begin[], weft__intr_at[], weft__intr_abort[];

@@ -372,7 +372,7 @@ __attribute__((constructor(102))) void weft__real_open(void) {
     weft__process_malloc = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
 }
 
-extern int64_t weft__started; /* sys.c */
+extern int64_t weft__started; /* sys_vm.c */
 
 /* The loader is asked once: in a forked process a thread that is not there may have had its lock. What is loaded later is no part of the list. */
 static struct dl_phdr_info looked[MODULES_MAX];

@@ -18,12 +18,35 @@ const char *weft__sys_name(long nr);
 unsigned char *weft__bounce(struct weft_thread *t, size_t n);
 /* Does call nr, as its parameters say (syscalls.def); what it gives is an input. */
 long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char *params);
+#define RW_MAX 0x7ffff000l /* the kernel moves no more than this in one call */
+/* Whether an argument points where there is never any memory: then the kernel shall say so (EFAULT, or what else it finds
+ * wrong first), not a fault in here. */
+static inline int weft__nowhere(long p) { return (unsigned long)p - 1 < 65535 || (unsigned long)p >> 47; }
+
+/* ---- sys_output.c */
+int weft__console(long fd);                                  /* 1, 2: it is the recorded stdout, stderr; 0: neither */
+void weft__console_fds(long nr, const long a[6], long r);    /* after a call that may have made a descriptor, or closed one */
 /* Does call nr with arguments b, by which the n bytes at data go out; replay compares them instead. */
 long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n);
+long weft__sys_write(struct weft_thread *t, long nr, const long a[6]);
+void weft__console_settle(void);
+void weft__console_forked(void);
 
+/* ---- sys_end.c */
 void weft__note_reached(struct weft_thread *t);
 __attribute__((noreturn)) void weft__end_as_recorded(struct weft_thread *t);
 void weft__become_as_recorded(struct weft_thread *t);
+long weft__sys_exit_group(struct weft_thread *t, const long a[6]);
+
+/* ---- sys_ctl.c */
+long weft__sys_ioctl(struct weft_thread *t, const long a[6]);
+long weft__sys_prctl(struct weft_thread *t, const long a[6]);
+long weft__sys_fcntl(struct weft_thread *t, const long a[6]);
+long weft__sys_semctl(struct weft_thread *t, const long a[6]);
+long weft__sys_msgctl(struct weft_thread *t, const long a[6]);
+
+/* ---- sys_futex.c */
+long weft__sys_futex(struct weft_thread *t, const long a[6], int foreign);
 
 /* ---- files.c */
 uint32_t weft__file_of(long fd);           /* record: number of the file that it is open for writing; 0: none that counts */
