@@ -7,10 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- the owner table ----------------------------------------------------------------------------------------------
- * Two-byte entries, one per 64-byte line of the low 32 bits of an address, at a fixed address below 2 GiB so that a check
- * is: mov, shr, load id, compare, branch. Lines 4 GiB apart share an entry: harmless to the order, so the allocator and
- * the stacks are laid out to avoid it. In replay, and without `weft record`, all entries are 0. */
 /* Where a function stops that looks for something, in memory that goes on: weft__t_take_until. */
 enum weft_until {
     WEFT_UNTIL_NUL,
@@ -19,8 +15,17 @@ enum weft_until {
     WEFT_UNTIL_ONE_OF,  /* a character of this string, or NUL */
     WEFT_UNTIL_NONE_OF, /* one that is not in this string */
     WEFT_UNTIL_NUMBER,  /* the end of a number, with white space before it */
+    WEFT_UNTIL_BYTES,   /* the end of so many bytes as these */
+    WEFT_UNTIL_STRING,  /* the end of this string, or NUL */
+    WEFT_UNTIL_FOLDED,  /* the same, whatever the case of its letters */
+    WEFT_UNTIL_OTHER,   /* a character that this string does not have there, or NUL; takes that string too */
+    WEFT_UNTIL_OTHER_FOLDED,
 };
 
+/* ---- the owner table ----------------------------------------------------------------------------------------------
+ * Two-byte entries, one per 64-byte line of the low 32 bits of an address, at a fixed address below 2 GiB so that a check
+ * is: mov, shr, load id, compare, branch. Lines 4 GiB apart share an entry: harmless to the order, so the allocator and
+ * the stacks are laid out to avoid it. In replay, and without `weft record`, all entries are 0. */
 #define WEFT_TABLE_ADDR 0x40000000ul
 #define WEFT_LINE_SHIFT 6
 #define WEFT_LINE 64u

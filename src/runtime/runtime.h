@@ -86,6 +86,7 @@ struct weft_range {
     int write;
     int until; /* enum weft_until, of a string of bytes */
     uint64_t what;
+    size_t many; /* WEFT_UNTIL_BYTES: so many of them */
 };
 
 struct weft_thread {

@@ -5,15 +5,18 @@
  *
  *   __weft_take_begin(); __weft_take_range(p, n, write); __weft_take_str(s); ... __weft_take_end(); call
  *
- * __weft_take_strn is for strncmp and the like: up to the NUL, and at most n bytes. __weft_take_until is for those that stop somewhere else (memchr, strtol):
+ * __weft_take_strn is for strncpy and the like: up to the NUL, and at most n bytes. __weft_take_until is for those that stop somewhere else (memchr, strtol, strstr):
  * a parser calls them again and again with all the rest of its buffer, and to take that each time would make its time quadratic.
  *
  * The position is that of the tick that begin makes. In replay only that tick counts. The list of a group's ranges lives in
  * the thread's structure and grows as needed. (printf's formats are followed in format.c.) */
+#define _GNU_SOURCE
 #include "alloc.h"
 #include "real.h"
 #include "runtime.h"
 #include "sys.h"
+#include <ctype.h>
+#include <string.h>
 
 #define TABLE ((uint16_t *)WEFT_TABLE_ADDR)
 
@@ -32,7 +35,7 @@ void weft__group_add(struct weft_thread *t, const void *p, size_t n, int width, 
         t->ranges = r;
         t->ranges_room = room;
     }
-    t->ranges[t->nranges++] = (struct weft_range){p, n, width, write, WEFT_UNTIL_NUL, 0};
+    t->ranges[t->nranges++] = (struct weft_range){p, n, width, write, WEFT_UNTIL_NUL, 0, 0};
 }
 
 /* In replay there is nothing to take: the tick has waited. */
@@ -76,14 +79,22 @@ WEFT_WRAP(__weft_take_written, weft__t_take_written);
 WEFT_HIDDEN void weft__t_take_strn(const void *s, size_t n, int width) { add(s, n, width, 0); }
 WEFT_HIDDEN void weft__t_take_bytes(const char *s, size_t n) { add(s, n, 1, 0); }
 WEFT_WRAP(__weft_take_strn, weft__t_take_bytes);
-/* At most n bytes, as far as `until` says. A string that says so (what) was taken before, in the same group. */
-WEFT_HIDDEN void weft__t_take_until(const void *p, size_t n, int until, uint64_t what) {
+/* At most n bytes, as far as `until` says. A string that says so (what; many bytes of it) was taken before, in the same group. */
+WEFT_HIDDEN void weft__t_take_until(const void *p, size_t n, int until, uint64_t what, size_t many) {
     struct weft_thread *t = taker();
     uint32_t had = t ? t->nranges : 0;
+    int both = until >= WEFT_UNTIL_OTHER;
+    if (both && unlikely(weft__accesses)) add((const void *)what, n, 1, 0);
+    if (both && weft__constant(p)) {
+        const void *q = (const void *)what;
+        what = (uint64_t)(uintptr_t)p;
+        p = q;
+    }
     add(p, n, 1, 0);
     if (!t || t->nranges == had) return;
     t->ranges[had].until = until;
     t->ranges[had].what = what;
+    t->ranges[had].many = many;
 }
 WEFT_WRAP(__weft_take_until, weft__t_take_until);
 /* The object that p points into: the whole heap block, much of a shared mapping, else the line. */
@@ -185,11 +196,65 @@ static int take_bytes(struct weft_thread *t, uint64_t p, size_t n, int write, in
     return waited;
 }
 
+/* What the other string is compared with, as the function does it. */
+static int same(unsigned char a, unsigned char b, int folded) { return a == b || (folded && tolower(a) == tolower(b)); }
+
+static int has_folded(const unsigned char *p, size_t n, const unsigned char *what, size_t many) {
+    for (size_t k, i = 0; i + many <= n; i++) {
+        for (k = 0; k < many && same(p[i + k], what[k], 1); k++) {}
+        if (k == many) return 1;
+    }
+    return 0;
+}
+/* As far as it takes to find what is looked for: more and more lines are taken before they are searched, so that the time does not grow with its length. */
+static int take_match(struct weft_thread *t, uint64_t p, size_t n, int until, uint64_t what, size_t many) {
+    int waited = 0, whole;
+    if (until != WEFT_UNTIL_BYTES) many = weft__group_length((const void *)(uintptr_t)what, 1, SIZE_MAX, &whole);
+    else if (!many || !weft__peek(what) || !weft__peek(what + many - 1))
+        return 0;
+    for (uint64_t from = p, at = p, due = p + WEFT_LINE, end = n > -p ? -1ul : p + n; at < end;) {
+        if ((at == p || !(at & 4095)) && !weft__peek(at)) return waited;
+        waited |= weft__rec_take(t, at, 1, 0, 0);
+        if (until != WEFT_UNTIL_BYTES && ends_in_line(at, end - at, 0, 0)) return waited;
+        at = (at | (WEFT_LINE - 1)) + 1;
+        if (at > end) at = end;
+        if (at < due || at - from < many) continue;
+        const unsigned char *s = (const unsigned char *)(uintptr_t)from;
+        if (until == WEFT_UNTIL_FOLDED ? has_folded(s, at - from, (const void *)(uintptr_t)what, many) : memmem(s, at - from, (const void *)(uintptr_t)what, many) != NULL)
+            return waited;
+        from = at - many + 1;
+        due = at + (at - p < 4096 ? at - p : 4096) + many;
+    }
+    return waited;
+}
+
+/* Two strings, as far as they are the same. */
+static int take_both(struct weft_thread *t, uint64_t p, uint64_t q, size_t n, int folded) {
+    int waited = 0, constant = weft__constant((const void *)(uintptr_t)q);
+    for (uint64_t at = 0, p_has = 0, q_has = 0; at < n; at++) {
+        if (at == p_has) {
+            if ((!at || !((p + at) & 4095)) && !weft__peek(p + at)) return waited;
+            waited |= weft__rec_take(t, p + at, 1, 0, 0);
+            p_has = at + WEFT_LINE - ((p + at) & (WEFT_LINE - 1));
+        }
+        if (at == q_has) {
+            if ((!at || !((q + at) & 4095)) && !weft__peek(q + at)) return waited;
+            if (!constant) waited |= weft__rec_take(t, q + at, 1, 0, 0);
+            q_has = at + WEFT_LINE - ((q + at) & (WEFT_LINE - 1));
+        }
+        unsigned char a = *(const unsigned char *)(p + at), b = *(const unsigned char *)(q + at);
+        if (!a || !same(a, b, folded)) return waited;
+    }
+    return waited;
+}
+
 /* One pass over a string; its lines are taken as far as it goes. */
 static int take_string(struct weft_thread *t, const struct weft_range *r) {
     int waited = 0, fresh = 1, width = r->width, write = r->write;
     uint64_t p = (uint64_t)(uintptr_t)r->p;
     size_t n = r->n;
+    if (r->until >= WEFT_UNTIL_OTHER) return take_both(t, p, r->what, n, r->until == WEFT_UNTIL_OTHER_FOLDED);
+    if (r->until >= WEFT_UNTIL_BYTES) return take_match(t, p, n, r->until, r->what, r->many);
     if (width == 1) return take_bytes(t, p, n, write, r->until, r->what);
     for (; n; p += (unsigned)width, n--) {
         if (fresh || !(p & (WEFT_LINE - 1))) {

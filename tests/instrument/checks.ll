@@ -137,12 +137,15 @@ define void @copies(ptr %p, ptr %q, i64 %n, i8 %c) {
 }
 ; CHECK-LABEL: define void @strings
 ; CHECK: call void @__weft_take_begin()
-; CHECK-NEXT: call void @__weft_take_strn(ptr %p, i64 %n)
-; CHECK-NEXT: call void @__weft_take_strn(ptr %q, i64 %n)
+; CHECK-NEXT: %[[Q:.*]] = ptrtoint ptr %q to i64
+; CHECK-NEXT: call void @__weft_take_until(ptr %p, i64 %n, i32 9, i64 %[[Q]], i64 0)
 ; CHECK-NEXT: call void @__weft_take_end()
 ; CHECK-NEXT: call i32 @strncmp
+; CHECK: call void @__weft_take_strn(ptr %q, i64 %n)
+; CHECK: call ptr @strncpy
 define void @strings(ptr %p, ptr %q, i64 %n) {
   call i32 @strncmp(ptr %p, ptr %q, i64 %n)
+  call ptr @strncpy(ptr %p, ptr %q, i64 %n)
   ret void
 }
 ; CHECK-LABEL: define void @masked
@@ -209,3 +212,4 @@ declare <2 x i64> @llvm.masked.gather.v2i64.v2p0(<2 x ptr>, i32, <2 x i1>, <2 x 
 declare ptr @memcpy(ptr, ptr, i64)
 declare ptr @strcpy(ptr, ptr)
 declare i32 @strncmp(ptr, ptr, i64)
+declare ptr @strncpy(ptr, ptr, i64)

@@ -8,6 +8,7 @@
  * in inline assembly; what else a statement of inline assembly touches is asked of weft__asm_look. */
 #include "rewrite.h"
 #include "weft/abi.h"
+#include <limits.h>
 #include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,11 @@ static int until(const char *name) {
         {"strchr,strchrnul,index", WEFT_UNTIL_CHAR},
         {"strcspn,strpbrk", WEFT_UNTIL_ONE_OF},
         {"strspn", WEFT_UNTIL_NONE_OF},
+        {"memmem", WEFT_UNTIL_BYTES},
+        {"strstr", WEFT_UNTIL_STRING},
+        {"strcasestr", WEFT_UNTIL_FOLDED},
+        {"strcmp,strncmp", WEFT_UNTIL_OTHER},
+        {"strcasecmp,strncasecmp", WEFT_UNTIL_OTHER_FOLDED},
         {"atoi,atol,atoll,atof,strtol,strtoul,strtoll,strtoull,strtoimax,strtoumax,strtoq,strtouq,strtod,strtof,strtold,strtod_l,strtof_l,__isoc23_strtol,"
          "__isoc23_strtoul,__isoc23_strtoll,__isoc23_strtoull,__isoc23_strtoimax,__isoc23_strtoumax", WEFT_UNTIL_NUMBER},
     };
@@ -169,21 +175,22 @@ static int until(const char *name) {
     return WEFT_UNTIL_NUL;
 }
 static void take_until(struct weft_rw *r, LLVMValueRef call, LLVMValueRef p, LLVMValueRef n, int until) {
-    LLVMTypeRef t[4] = {r->ptr, r->i64, r->i32, r->i64};
-    LLVMValueRef what = weft__rw_i64c(r, 0);
-    if (until == WEFT_UNTIL_ONE_OF || until == WEFT_UNTIL_NONE_OF)
-        what = LLVMBuildPtrToInt(r->b, LLVMGetOperand(call, 1), r->i64, "");
-    else if (until != WEFT_UNTIL_NUMBER)
+    LLVMTypeRef t[5] = {r->ptr, r->i64, r->i32, r->i64, r->i64};
+    LLVMValueRef what = weft__rw_i64c(r, 0), many = what;
+    if (until == WEFT_UNTIL_BYTE || until == WEFT_UNTIL_CHAR)
         what = arg_int(r, call, 1);
-    LLVMValueRef a[4] = {p, n, LLVMConstInt(r->i32, (unsigned)until, 0), what};
-    weft__rw_call_named(r, "__weft_take_until", LLVMFunctionType(r->vd, t, 4, 0), a, 4);
+    else if (until != WEFT_UNTIL_NUMBER)
+        what = LLVMBuildPtrToInt(r->b, LLVMGetOperand(call, until == WEFT_UNTIL_BYTES ? 2 : 1), r->i64, "");
+    if (until == WEFT_UNTIL_BYTES) many = arg_int(r, call, 3);
+    LLVMValueRef a[5] = {p, n, LLVMConstInt(r->i32, (unsigned)until, 0), what, many};
+    weft__rw_call_named(r, "__weft_take_until", LLVMFunctionType(r->vd, t, 5, 0), a, 5);
 }
 
 /* Takes what the call touches, as its entry says; unknown functions: the objects that its pointer arguments point into. */
 static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_external *e) {
     LLVMTypeRef one_t = LLVMFunctionType(r->vd, &r->ptr, 1, 0);
     unsigned nargs = LLVMGetNumArgOperands(call);
-    int begun = 0;
+    int begun = 0, both = 0;
     weft__rw_at(r, call);
 #define BEGIN()                                                                                                        \
     do {                                                                                                               \
@@ -213,8 +220,12 @@ static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_externa
             if (LLVMGetTypeKind(LLVMTypeOf(p)) != LLVMPointerTypeKind) continue;
             if (weft__facts_access(r->f, call, x->arg) != WEFT_WHY_ORDERED) continue;
             BEGIN();
-            int stops = x->kind == WEFT_EFF_READ && x->arg == 0 ? until(e->name) : WEFT_UNTIL_NUL;
-            if (stops)
+            int stops = x->kind == WEFT_EFF_READ ? until(e->name) : WEFT_UNTIL_NUL;
+            if (stops >= WEFT_UNTIL_OTHER) { /* both strings at once, whichever of them is to be taken */
+                if (both++) continue;
+                p = LLVMGetOperand(call, 0);
+            }
+            if (stops && (x->arg == 0 || stops >= WEFT_UNTIL_OTHER))
                 take_until(r, call, p, x->size == WEFT_SIZE_ARG ? arg_int(r, call, x->arg2) : weft__rw_i64c(r, UINT64_MAX), stops);
             else if (whole || x->size == WEFT_SIZE_WHOLE || x->size == WEFT_SIZE_NONE) {
                 take_object(r, p);
@@ -233,6 +244,8 @@ static void take(struct weft_rw *r, LLVMValueRef call, const struct weft_externa
                     if (x->arg3 >= 0) n = LLVMBuildMul(r->b, n, arg_int(r, call, x->arg3), "");
                     if (x->constant > 1) n = LLVMBuildMul(r->b, n, weft__rw_i64c(r, x->constant), "");
                 }
+                if (x->kind == WEFT_EFF_READ && listed("mbrtowc,mbrlen,mbtowc,mblen,mbrtoc8,mbrtoc16,mbrtoc32", e->name))
+                    n = LLVMBuildSelect(r->b, LLVMBuildICmp(r->b, LLVMIntULT, n, weft__rw_i64c(r, MB_LEN_MAX), ""), n, weft__rw_i64c(r, MB_LEN_MAX), "");
                 if (x->kind == WEFT_EFF_READ && x->size == WEFT_SIZE_ARG && (strstr(e->name, "strn") || !strcmp(e->name, "stpncpy"))) {
                     /* Reads up to a NUL, if that comes first: the number may be anything then. */
                     take_strn(r, p, n);
