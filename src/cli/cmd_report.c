@@ -28,7 +28,7 @@ struct collecting {
 
 static bool is_module(const struct weft_frame_view *f, const char *name) { return strncmp(f->module, name, strlen(name)) == 0; }
 static bool is_program(const struct weft_frame_view *f) {
-    return *f->module && !is_module(f, "libweft-rt.so") && !is_module(f, "libc.so") && !is_module(f, "libstdc++.so") && !is_module(f, "ld-linux") &&
+    return *f->module && !is_module(f, "libweft-") && !is_module(f, "libc.so") && !is_module(f, "libstdc++.so") && !is_module(f, "ld-linux") &&
            !is_module(f, "[") && strcmp(f->function, "_start") != 0;
 }
 

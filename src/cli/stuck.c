@@ -148,7 +148,8 @@ static void put_signals(const struct view *v, struct weft_strbuf *b, const struc
     if (!n) weft__strbuf_printf(b, ", which nobody has %s", verb);
 }
 
-static bool is_runtime(const struct weft_frame_view *f) { return strncmp(f->module, "libweft-rt.so", 13) == 0; }
+/* And the library for OpenMP. */
+static bool is_runtime(const struct weft_frame_view *f) { return strncmp(f->module, "libweft-", 8) == 0; }
 
 static bool is_system(const struct weft_frame_view *f) {
     return strncmp(f->module, "libc.so", 7) == 0 || strncmp(f->module, "libstdc++.so", 12) == 0 || strcmp(f->function, "_start") == 0;

@@ -266,6 +266,7 @@ extern WEFT_HIDDEN uint64_t weft__program_at; /* where the executable begins */
 uint32_t weft__notes(const char *at, const char *end, uint64_t align, uint8_t *id);
 int weft__in_weft_code(uint64_t ip); /* ip lies in a module built with weft */
 int weft__in_cxx_code(uint64_t ip); /* in the C++ library */
+int weft__in_omp_code(uint64_t ip); /* in libweft-omp.so, whose functions have frame pointers */
 int weft__constant(const void *p);   /* p lies in such a module's read-only memory, for which nobody needs to wait */
 void weft__constant_lost(uint64_t lo, uint64_t n);
 static inline struct weft_thread *weft__self(void) {

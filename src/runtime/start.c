@@ -142,23 +142,27 @@ static size_t length(const char *s) {
     return n;
 }
 
-/* The C++ library waits for words of the program's: std::future does. */
+/* The C++ library waits for words of the program's: std::future does. weft's library for OpenMP takes locks for the program. */
+#define CXX 2
+#define LIBRARIES 3
 static struct {
     uint64_t lo, hi;
-} cxx_code[2];
-int weft__in_cxx_code(uint64_t ip) {
-    for (int i = 0; i < 2; i++)
-        if (ip >= cxx_code[i].lo && ip < cxx_code[i].hi) return 1;
+} library_code[LIBRARIES];
+static int in_library(uint64_t ip, int from, int to) {
+    for (int i = from; i < to; i++)
+        if (ip >= library_code[i].lo && ip < library_code[i].hi) return 1;
     return 0;
 }
-static void cxx_library(const char *path, uint64_t lo, uint64_t hi) {
-    static const char *const names[2] = {"libstdc++.so", "libc++.so"};
+int weft__in_cxx_code(uint64_t ip) { return in_library(ip, 0, CXX); }
+int weft__in_omp_code(uint64_t ip) { return in_library(ip, CXX, LIBRARIES); }
+static void library(const char *path, uint64_t lo, uint64_t hi) {
+    static const char *const names[LIBRARIES] = {"libstdc++.so", "libc++.so", "libweft-omp.so"};
     const char *name = path;
     for (; *path; path++)
         if (*path == '/') name = path + 1;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < LIBRARIES; i++) {
         size_t n = length(names[i]);
-        if (length(name) >= n && same(name, names[i], n)) cxx_code[i].lo = lo, cxx_code[i].hi = hi;
+        if (length(name) >= n && same(name, names[i], n)) library_code[i].lo = lo, library_code[i].hi = hi;
     }
 }
 
@@ -248,7 +252,7 @@ static int module(struct dl_phdr_info *i, size_t size, void *arg) {
     r.m.base = lo;
     r.m.size = hi - lo;
     int weft = notes(i, r.m.build_id);
-    cxx_library(i->dlpi_name, xlo, xhi);
+    library(i->dlpi_name, xlo, xhi);
     if (weft && weft_codes < MODULES_MAX) {
         weft_code[weft_codes].lo = xlo;
         weft_code[weft_codes].hi = xhi;

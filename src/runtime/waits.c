@@ -29,8 +29,13 @@ void weft__waits_open(struct weft_control *c) {
     };
 }
 
-/* Where the program called the wrapper. */
-static uint64_t site(const struct weft_thread *t) { return *(uint64_t *)(uintptr_t)t->tls->saved[0]; }
+/* Where the program called the wrapper, or the library for OpenMP, which called it. */
+static uint64_t site(const struct weft_thread *t) {
+    uint64_t ip = *(uint64_t *)(uintptr_t)t->tls->saved[0];
+    const uint64_t *frame = (const uint64_t *)((const uint64_t *)t->tls->rt_sp)[-2]; /* rbp: KEEP in entry.h */
+    for (; weft__in_omp_code(ip); frame = (const uint64_t *)frame[0]) ip = frame[1];
+    return ip;
+}
 
 void weft__wait_note(uint32_t kind, const void *object, const void *with) {
     struct weft_thread *t = weft__active();

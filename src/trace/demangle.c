@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What is a C++ symbol called in the source? By the C++ library's own demangler; without the types of a function's arguments. */
+/* What is a symbol called in the source? One of C++ by the C++ library's own demangler, without the types of a function's arguments; a part that clang made a
+ * function of, for OpenMP, by the function that it was in. */
 #include "base/base.h"
 #include "trace/trace.h"
 
@@ -23,17 +24,37 @@ static void cut_arguments(char *name) {
     if (p > name && p[-1] != ' ' && !of_operator && !in_template && !in_namespace) *p = 0;
 }
 
+/* "f.omp_outlined_debug__.omp_outlined" -> "f"; NULL: it is none. */
+static char *function_of_region(const char *symbol, const char **what) {
+    const char *region = strstr(symbol, ".omp_outlined"), *task = strstr(symbol, ".omp_task_entry");
+    const char *end = region ? region : task;
+    *what = task && (!region || task < region) ? "task" : "parallel region";
+    return end ? strndup(symbol, (size_t)(end - symbol)) : NULL;
+}
+
 const char *weft__demangle(const char *symbol) {
     static struct known {
         char *symbol, *name;
     } *known;
     static size_t n, room;
-    if (strncmp(symbol, "_Z", 2) != 0) return symbol;
+    const char *what;
+    char *within = function_of_region(symbol, &what);
+    if (!within && strncmp(symbol, "_Z", 2) != 0) return symbol;
     for (size_t i = 0; i < n; i++)
-        if (strcmp(known[i].symbol, symbol) == 0) return known[i].name;
-    char *name = __cxa_demangle(symbol, NULL, NULL, NULL);
-    if (!name) return symbol;
-    cut_arguments(name);
+        if (strcmp(known[i].symbol, symbol) == 0) {
+            free(within);
+            return known[i].name;
+        }
+    char *name = __cxa_demangle(within ? within : symbol, NULL, NULL, NULL);
+    if (!name && !within) return symbol;
+    if (name) cut_arguments(name);
+    if (within) {
+        struct weft_strbuf b = {0};
+        weft__strbuf_printf(&b, "%s%s%s", name ? name : within, name || *within ? ", " : "", what);
+        free(name);
+        free(within);
+        name = b.s;
+    }
     known = weft__grow(known, &room, n + 1, sizeof *known);
     known[n++] = (struct known){weft__strdup(symbol), name};
     return name;

@@ -208,8 +208,12 @@ static size_t find_sources(struct weft_symbols *s, uint64_t addr, struct weft_so
         Dwarf_Files *files;
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
         const char *name = dwarf_formstring(dwarf_attr_integrate(&scopes[i], DW_AT_name, &a));
-        out[found] = (struct weft_source){.function = name ? name : ""};
-        put_source(s, &out[found++], file, line);
+        /* What OpenMP's library calls does nothing but call the region. */
+        bool calls_region = found && name && strlen(name) > 13 && strcmp(name + strlen(name) - 13, ".omp_outlined") == 0;
+        if (!calls_region) {
+            out[found] = (struct weft_source){.function = name ? weft__demangle(name) : ""};
+            put_source(s, &out[found++], file, line);
+        }
         if (tag == DW_TAG_subprogram) break;
         file = NULL;
         if (dwarf_getsrcfiles(cu, &files, NULL) == 0 && dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &a), &value) == 0)
