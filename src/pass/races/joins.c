@@ -111,11 +111,17 @@ struct loop {
     LLVMValueRef bound; /* extensions stripped */
     struct gate exit;
     LLVMValueRef branch;
+    uint8_t ahead; /* the branch asks for the counter itself, not for the next one */
     struct gate around; /* the edge by which it is not entered at all, because the bound is not above 0; or nothing */
 };
 
+/* The number before it was made wider or narrower. Nobody starts 2^31 threads, so it is the same one unless bits below are lost. */
 static LLVMValueRef narrowed(LLVMValueRef v) {
-    while (LLVMIsAZExtInst(v) || LLVMIsASExtInst(v) || LLVMIsATruncInst(v)) v = LLVMGetOperand(v, 0);
+    while (LLVMIsAZExtInst(v) || LLVMIsASExtInst(v) || LLVMIsATruncInst(v)) {
+        LLVMValueRef from = LLVMGetOperand(v, 0);
+        if (LLVMGetIntTypeWidth(LLVMTypeOf(v)) < 32 || LLVMGetIntTypeWidth(LLVMTypeOf(from)) < 32) break;
+        v = from;
+    }
     return v;
 }
 
@@ -187,6 +193,7 @@ static int ends_at_bound(struct weft_races *r, struct loop *l, LLVMValueRef br) 
     l->bound = bound;
     l->exit = (struct gate){NULL, LLVMGetInstructionParent(br), out ? yes : no};
     l->branch = br;
+    l->ahead = x == l->counter;
     return 1;
 }
 
@@ -301,6 +308,36 @@ static LLVMBasicBlockRef left_out(LLVMBasicBlockRef b) {
     return p == LLVMIntEQ ? LLVMGetSuccessor(end, 1) : p == LLVMIntNE ? LLVMGetSuccessor(end, 0) : NULL;
 }
 
+/* From the head of the loop, does every way in the same turn pass the block `through` before it comes to the end of `to`? */
+static int passes(const struct loop *l, LLVMBasicBlockRef through, LLVMBasicBlockRef to) {
+    struct walk w = {0};
+    int ok = 1;
+    if (through != l->head) push(&w, l->head);
+    while (w.n && ok) {
+        LLVMBasicBlockRef b = w.stack[--w.n];
+        if (b == through || !weft__map_find(&l->in, weft__key(b))) continue;
+        ok = b != to;
+        push_successors(&w, b, &(struct gate){.from = l->latch, .to = l->head});
+    }
+    free(w.stack);
+    weft__map_fini(&w.seen);
+    return ok;
+}
+
+/* Is the call made at most once for each number from the start up to the bound? */
+static int once_each(const struct loop *l, LLVMValueRef call) {
+    LLVMBasicBlockRef home = LLVMGetInstructionParent(call);
+    int back, out;
+    ways(call, call, &(struct gate){.from = l->latch, .to = l->head}, &back, &out);
+    if (back || !weft__map_find(&l->in, weft__key(home)) || !passes(l, l->exit.from, l->latch)) return 0;
+    return !l->ahead || (home != l->exit.from && passes(l, l->exit.from, home));
+}
+
+/* Does it not begin with a turn before it has asked whether there is one? */
+static int asks_first(const struct loop *l) {
+    return l->ahead || l->around.from || (LLVMIsAConstantInt(l->bound) && LLVMConstIntGetSExtValue(l->bound) > l->start);
+}
+
 /* Is the call made in every turn before the loop's branch and latch? */
 static int in_every_turn(const struct loop *l, LLVMValueRef call) {
     struct walk w = {0};
@@ -404,6 +441,7 @@ static void match(struct weft_races *r, const struct weft_call *c, LLVMValueRef 
     int ok = find_loop(r, made.index, &l1);
     ok &= find_loop(r, asked.index, &l2);
     ok = ok && l1.head != l2.head && l1.start == l2.start && same_value(l1.bound, l2.bound) && in_every_turn(&l2, join);
+    ok = ok && once_each(&l1, c->inst) && (!l2.ahead || asks_first(&l1));
     /* Ways from where the first loop is left. Its own turns are not a second time. */
     LLVMValueRef fn = r->f->function[c->caller].fn;
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b && ok; b = LLVMGetNextBasicBlock(b)) {
