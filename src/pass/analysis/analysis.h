@@ -300,6 +300,7 @@ struct weft_points {
     uint32_t differences; /* node: the pointers in them */
     uint8_t undone;       /* a pointer is made of a difference somewhere */
     uint8_t percent_n;    /* a string of the program could be a format that makes printf write */
+    uint8_t percent_p;    /* the same, with which it writes a pointer that scanf may read */
     uint32_t io;          /* node: pointers written to files and pipes */
     uint32_t words;       /* node: what is stored as a number of 64 bits, and may be a pointer */
     uint32_t parts;       /* node: what is stored as a shorter number, and may be part of one */

@@ -122,7 +122,7 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
     int64_t limit = WEFT_WHOLE;
     unsigned args = LLVMGetNumArgOperands(inst);
     int input = weft__external_has(ext, WEFT_EFF_INPUT), output = weft__external_has(ext, WEFT_EFF_OUTPUT);
-    int returns = 0;
+    int returns = 0, scans = strstr(ext->name, "scanf") != NULL;
 
     if (c) c->resolved = 1;
     if (c && ext->class == WEFT_EXT_OUT) c->out = 1;
@@ -147,12 +147,12 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
         weft__points_store(p, touched, 0, limit, touched);
         if (limit == WEFT_WHOLE) weft__points_add(p, touched, some_memory(p, inst, ext, direct));
         if (weft__external_calls_found(ext)) add_callback(p, touched, call, WEFT_EFF_TOUCH, touched);
-        if (input) weft__points_copy(p, p->io, touched);
+        if (input || (p->percent_p && scans)) weft__points_copy(p, p->io, touched);
         if (output) weft__points_copy(p, touched, p->io);
     }
     if (reached) {
         weft__points_load(p, reached, 0, WEFT_WHOLE, reached);
-        if (output) weft__points_copy(p, reached, p->io);
+        if (output || (p->percent_p && is_format(ext))) weft__points_copy(p, reached, p->io);
     }
     for (unsigned i = 0; i < ext->count; i++) {
         const struct weft_effect *e = &ext->effect[i];
@@ -269,9 +269,11 @@ static void build_external(struct weft_points *p, uint32_t call, LLVMValueRef in
                 if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind || !weft__build_node(p, v)) continue;
                 weft__build_add_access(p, inst, (int)k, caller, weft__build_node(p, v), WEFT_TO_END, 1,
                                        e->kind == WEFT_EFF_VARWRITE || p->percent_n, 0);
-                if (e->kind == WEFT_EFF_VARWRITE && strstr(ext->name, "scanf")) { /* %ms */
+                if (p->percent_p && !scans) weft__points_copy(p, weft__build_node(p, v), p->io);
+                if (e->kind == WEFT_EFF_VARWRITE && scans) { /* %ms */
                     uint32_t t = weft__points_new_node(p);
                     weft__points_add(p, t, some_memory(p, inst, ext, direct));
+                    if (p->percent_p) weft__points_copy(p, p->io, t);
                     weft__points_store(p, weft__build_node(p, v), 0, 8, t);
                 }
             }

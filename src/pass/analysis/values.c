@@ -44,8 +44,8 @@ static int is_plain_data(LLVMValueRef c) {
     }
 }
 
-/* %n, %hhn, %3$n: printf writes there. */
-static int has_percent_n(LLVMValueRef c) {
+/* %n, %hhn, %3$n: printf writes there. %p: printf gives a pointer away as text, and scanf takes one. */
+static int has_percent(LLVMValueRef c, char what) {
     if (!LLVMIsAConstantDataSequential(c)) return 0;
     LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(c));
     if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind) return 0;
@@ -56,7 +56,7 @@ static int has_percent_n(LLVMValueRef c) {
         unsigned long long x = LLVMConstIntGetZExtValue(LLVMGetAggregateElement(c, i));
         if (x == '%')
             open = !open;
-        else if (open && x == 'n')
+        else if (open && x == (unsigned char)what)
             return 1;
         else if (open && !(x && x < 128 && strchr("0123456789$*.-+ #'hlLjztqI", (int)x)))
             open = 0;
@@ -241,17 +241,22 @@ static void run_list(struct weft_points *p, const char *name, uint8_t effect) {
     }
 }
 
-static int any_percent_n(LLVMValueRef c, int depth) {
-    if (has_percent_n(c)) return 1;
+static int any_percent(LLVMValueRef c, char what, int depth) {
+    if (has_percent(c, what)) return 1;
     if (!depth || (!LLVMIsAConstantStruct(c) && !LLVMIsAConstantArray(c))) return 0;
     for (int i = 0, n = LLVMGetNumOperands(c); i < n; i++)
-        if (any_percent_n(LLVMGetOperand(c, (unsigned)i), depth - 1)) return 1;
+        if (any_percent(LLVMGetOperand(c, (unsigned)i), what, depth - 1)) return 1;
     return 0;
 }
 
 void weft__build_globals(struct weft_points *p) {
-    for (LLVMValueRef g = LLVMGetFirstGlobal(p->facts->module); g; g = LLVMGetNextGlobal(g))
-        if (LLVMGetInitializer(g)) p->percent_n |= any_percent_n(LLVMGetInitializer(g), 8);
+    int scans = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(p->facts->module); f; f = LLVMGetNextFunction(f))
+        scans |= LLVMIsDeclaration(f) && LLVMGetFirstUse(f) && strstr(weft__ir_name(f), "scanf") != NULL;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(p->facts->module); g; g = LLVMGetNextGlobal(g)) {
+        LLVMValueRef init = LLVMGetInitializer(g);
+        if (init) p->percent_n |= any_percent(init, 'n', 8), p->percent_p |= scans && any_percent(init, 'p', 8);
+    }
     for (LLVMValueRef g = LLVMGetFirstGlobal(p->facts->module); g; g = LLVMGetNextGlobal(g)) {
         const char *name = weft__ir_name(g);
         if (!strncmp(name, "llvm.", 5) || weft__facts_is_runtime(name)) continue;
