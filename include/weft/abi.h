@@ -358,6 +358,7 @@ struct weft_control {
     uint64_t last_site;    /* record, steered: of the thread that ended the process: its last event before that, */
     uint64_t last_slot;    /* and its slot */
     uint64_t accesses_off; /* replay with WEFT_OPT_ACCESSES: struct weft_accesses, behind map_size in the memory file */
+    uint64_t plan_races;   /* written by the runtime: 1: a module has plan races */
     char write_files[4096]; /* replay: absolute path of the folder to write files to; empty: none */
     char streams[4096];    /* record: absolute path of the file to append to; it exists and is empty */
     char message[4096];    /* written by the runtime: one line for people, without prefix or newline */

@@ -8,6 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Why it may be that the replay differs. */
+static void add_plan(struct weft_strbuf *b, const struct weft_control *c) {
+    if (c->plan_races)
+        weft__strbuf_puts(b, "; plan races does not order what a memory error accesses: if the program may have one, build it with -weft-plan=shared");
+}
+
 /* What the runtime has to say, if it could not go on; NULL: nothing. New memory. */
 static char *complaint(struct weft_trace *t, const struct weft_control *c) {
     struct weft_strbuf b = {0};
@@ -19,6 +25,7 @@ static char *complaint(struct weft_trace *t, const struct weft_control *c) {
     weft__strbuf_printf(&b, "%s: %s", t->dir, text);
     if (c->outcome == WEFT_OUT_DIVERGED)
         weft__foreign_text(&b, t, "; races in code that was not built with weft are not recorded, and here such code is in ");
+    if (c->outcome == WEFT_OUT_DIVERGED) add_plan(&b, c);
     free(text);
     return b.s;
 }
@@ -37,6 +44,7 @@ static char *judge(struct weft_trace *t, const struct weft_control *c, int wait_
         weft__strbuf_puts(&b, ", the recorded run with ");
         weft__status_text(&b, t->end.kind, t->end.code);
         if (kind == WEFT_END_SIGNAL && code == SIGPIPE) weft__strbuf_puts(&b, " (whoever read the output went away)");
+        add_plan(&b, c);
         return b.s;
     }
     if (c->outcome != WEFT_OUT_ENDED) {

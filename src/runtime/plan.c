@@ -13,7 +13,10 @@ int weft__plan_races;
 
 #define ADVICE "; plan races does not allow that: build with -weft-plan=shared"
 
-WEFT_HIDDEN void weft__t_plan_races(void) { weft__plan_races = 1; }
+WEFT_HIDDEN void weft__t_plan_races(void) {
+    weft__plan_races = 1;
+    if (weft__control) weft__control->plan_races = 1;
+}
 WEFT_WRAP(__weft_plan_races, weft__t_plan_races);
 
 /* Locks that a forked process has from its parent belong to a thread that is not here any more. */

@@ -383,6 +383,7 @@ struct weft_threads {
  * functions. */
 void weft__threads_classify(struct weft_facts *facts);
 void weft__threads_fini(struct weft_threads *threads);
+int weft__threads_jumped_to(LLVMValueRef fn);
 int weft__threads_in_loop(LLVMValueRef inst); /* may it be run twice in one activation of its function? */
 
 /* ---- facts.c --------------------------------------------------------------------------------------------------- */

@@ -66,13 +66,18 @@ static int returns_twice(LLVMValueRef call) {
            (LLVMIsAFunction(callee) && LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, kind));
 }
 
-/* May the instruction be run twice in one activation of its function? */
-int weft__threads_in_loop(LLVMValueRef inst) {
-    LLVMBasicBlockRef home = LLVMGetInstructionParent(inst);
-    LLVMValueRef fn = LLVMGetBasicBlockParent(home);
+/* Does it call setjmp? Then there are ways through it that its blocks do not show. */
+int weft__threads_jumped_to(LLVMValueRef fn) {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
             if (weft__ir_is_call(i) && returns_twice(i)) return 1;
+    return 0;
+}
+
+/* May the instruction be run twice in one activation of its function? */
+int weft__threads_in_loop(LLVMValueRef inst) {
+    LLVMBasicBlockRef home = LLVMGetInstructionParent(inst);
+    if (weft__threads_jumped_to(LLVMGetBasicBlockParent(home))) return 1;
     struct weft_map seen = {0};
     LLVMBasicBlockRef *stack = NULL;
     size_t n = 0, room = 0;

@@ -174,6 +174,7 @@ static int several_pointers(LLVMValueRef inst) {
 
 void weft__fresh_find(struct weft_races *r, uint32_t function) {
     LLVMValueRef fn = r->f->function[function].fn;
+    if (weft__threads_jumped_to(fn)) return; /* back to before the pointer was passed on, and on another way from there */
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
             if (!allocates(r, i)) continue;

@@ -426,6 +426,7 @@ static void keep_turns(struct weft_races *r, const struct loop *l) {
 static void match(struct weft_races *r, const struct weft_call *c, LLVMValueRef join, uint64_t threads) {
     struct handle made, asked;
     LLVMValueRef load = LLVMGetArgOperand(join, 0);
+    if (weft__threads_jumped_to(r->f->function[c->caller].fn)) return;
     if (r->plan && weft__shim_must_tail(join)) return; /* it could not be asked whether it has failed */
     if (!LLVMIsALoadInst(load) || LLVMGetInstructionParent(load) != LLVMGetInstructionParent(join)) return;
     if (!find_handle(r, LLVMGetArgOperand(c->inst, 0), &made) || !find_handle(r, LLVMGetOperand(load, 0), &asked)) return;
