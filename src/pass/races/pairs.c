@@ -22,6 +22,9 @@
 #include "../plan/plan.h"
 #include "races.h"
 
+/* For a plan: some 600 MB, and ten seconds; counted, not timed, so that builds can be repeated. */
+enum { MAX_ITEMS = 4000000, MAX_PAIRS = 400000000 };
+
 struct item {
     uint32_t object;
     int64_t lo, hi;
@@ -65,12 +68,7 @@ static int has_delta(const struct weft_races *r, uint32_t held) {
     return 0;
 }
 
-static void add_item(struct weft_races *r, struct items *is, struct item i) {
-    if (!has_delta(r, i.held)) i.exact = i.aligned = 0, i.size = 0; /* nobody will ask: fewer classes */
-    if (r->access[i.access].fresh && !weft__set_has(is->published, i.object)) return;
-    WEFT_GROW(is->item, is->count, is->room);
-    is->item[is->count++] = i;
-}
+static void add_item(struct weft_races *r, struct items *is, struct item i);
 
 static int exposed(const struct weft_races *r, uint32_t object) {
     return r->p->object[object].exposed;
@@ -223,6 +221,24 @@ static int order(const void *x, const void *y) {
     return 0;
 }
 
+static void add_item(struct weft_races *r, struct items *is, struct item i) {
+    if (!has_delta(r, i.held)) i.exact = i.aligned = 0, i.size = 0; /* nobody will ask: fewer classes */
+    if (r->access[i.access].fresh && !weft__set_has(is->published, i.object)) return;
+    if (r->plan && is->count == is->room && is->count >= 1 << 16) { /* the same comes from many roots, and a plan does not ask from where */
+        size_t n = 0;
+        qsort(is->item, is->count, sizeof *is->item, order);
+        for (size_t k = 0; k < is->count; k++)
+            if (!n || order(&is->item[k], &is->item[n - 1])) is->item[n++] = is->item[k];
+        if ((is->count = n) > MAX_ITEMS) {
+            r->gave_up = 1;
+            return;
+        }
+        if (n > is->room / 2) is->item = weft__an_alloc(is->item, is->room *= 2, sizeof *is->item);
+    }
+    WEFT_GROW(is->item, is->count, is->room);
+    is->item[is->count++] = i;
+}
+
 static uint32_t class_of(struct weft_races *r, struct group *g, const struct item *end) {
     struct weft_races_result *res = r->result;
     if (g->class) return g->class - 1;
@@ -335,13 +351,13 @@ static int round_of_pairs(struct weft_races *r, struct weft_set *published) {
     struct items is = {.published = published};
     struct aside aside = {0};
     struct group *group = NULL;
-    size_t groups = 0, room = 0, outside = 0;
+    size_t groups = 0, room = 0, outside = 0, looked = 0;
     uint64_t used = 0;
     for (uint32_t i = 0; i < r->roots; i++)
         used |= 1ull << r->root[i].thread;
     for (uint32_t i = 0; i < r->roots; i++) {
         const struct weft_summary *sum = &r->summary[r->root[i].function];
-        for (uint32_t k = 0; k < sum->count; k++) {
+        for (uint32_t k = 0; k < sum->count && !r->gave_up; k++) {
             const struct weft_guarded *g = &sum->list[k];
             if (g->access == UINT32_MAX || r->access[g->access].starts) continue;
             struct weft_race_access *a = &r->access[g->access];
@@ -363,6 +379,7 @@ static int round_of_pairs(struct weft_races *r, struct weft_set *published) {
                       g);
         }
     }
+    if (r->gave_up) is.count = 0;
     if (is.count) qsort(is.item, is.count, sizeof *is.item, order);
     const struct item *end = is.item + is.count;
     for (size_t i = 0; i < is.count; i++)
@@ -371,12 +388,13 @@ static int round_of_pairs(struct weft_races *r, struct weft_set *published) {
             group[groups++] = (struct group){.first = &is.item[i]};
             outside += !is.item[i].object;
         }
-    for (size_t i = 0; i < groups; i++) {
-        for (size_t k = i; k < groups && group[k].first->object == group[i].first->object; k++)
+    for (size_t i = 0; i < groups && !r->gave_up; i++) {
+        for (size_t k = i; k < groups && group[k].first->object == group[i].first->object; k++, looked++)
             note(r, group, i, k, end, &more, &aside);
         if (group[i].first->object && exposed(r, group[i].first->object))
-            for (size_t k = 0; k < outside; k++)
+            for (size_t k = 0; k < outside; k++, looked++)
                 note(r, group, k, i, end, &more, &aside);
+        r->gave_up |= r->plan && looked > MAX_PAIRS;
     }
     put_apart(r, group, end, &aside);
     for (size_t i = 0; i < groups; i++) weft__set_fini(&group[i].regions);

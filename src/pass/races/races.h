@@ -168,6 +168,7 @@ struct weft_races {
     struct weft_weak *weak;
     uint8_t gave_up;      /* it was too much: nothing is known */
     uint64_t work;        /* entries of lists that were translated */
+    uint32_t entries;     /* of all lists */
     uint8_t stale;        /* memory may be freed while somebody still uses it */
     struct weft_map sure; /* calls of join that must succeed, and of __weft_repeat that must not leave such a one out -> 1 */
 };

@@ -18,6 +18,7 @@
 
 enum { VARIANTS = 8 };
 #define MAX_WORK 40000000u /* for a plan: some 15 seconds; counted, not timed, so that builds can be repeated */
+#define MAX_ENTRIES 8000000u /* of all lists: some 600 MB */
 #define EVERY (~0ull)
 
 /* ---- accesses -------------------------------------------------------------------------------------------------- */
@@ -504,6 +505,7 @@ static int add_guarded(struct weft_races *r, struct weft_summary *sum, struct we
         g.address = 0, g.node = r->access[g.access].node, g.offset = 0, g.merged = 1;
         *first = 0;
     }
+    if (r->plan && ++r->entries > MAX_ENTRIES) r->gave_up = 1;
     WEFT_GROW(sum->list, sum->count, sum->room);
     g.changed = sum->changed = ++r->now;
     g.next = *first;
