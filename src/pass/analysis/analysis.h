@@ -377,6 +377,7 @@ struct weft_threads {
     uint8_t *once;           /* per function: it is run at most once in the life of the process */
     struct weft_map late_at; /* instruction -> 1: late although its function is not */
     int initialiser_starts;  /* a thread may run before main does */
+    int exports;             /* ... one of a library, and come here */
 };
 
 /* From the solution: entries, reachability, which accesses are shared. Fills facts->why, facts->threads and the flags of

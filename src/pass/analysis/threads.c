@@ -14,7 +14,8 @@
  * Of an object that escapes, the bytes that only one thread accesses, and that thread is one, need no check; nor do
  * bytes that are written only early: at places that can be reached only before any thread was started. (Early accesses
  * are ordered before all others by the creation of threads, so they do not count for the first question either. They do
- * count for escape: a pointer can be kept.) Early are static initialisers and main up to the first call that may start
+ * count for escape: a pointer can be kept. What functions access that libraries find by name is never early: these may have threads
+ * before main begins.) Early are static initialisers and main up to the first call that may start
  * a thread, whatever that call is, and functions called from such places only. */
 #include "analysis.h"
 
@@ -46,6 +47,7 @@ struct threads {
     uint32_t *order;         /* functions, callers before callees */
     struct weft_map late_at; /* instruction -> 1: late although its function is not */
     int initialiser_starts;  /* a thread may run before main does */
+    int exports;             /* ... one of a library, and come here */
     uint64_t *object_mask;   /* per object: who accesses it at all */
     struct ranges *ranges;   /* per object */
     struct weft_map locals;  /* see is_plain_local */
@@ -325,6 +327,16 @@ static int is_late(const struct threads *t, const struct weft_access *a) {
     return t->late[a->function] || weft__map_find(&t->late_at, weft__key(a->inst)) != NULL;
 }
 
+/* Libraries may start threads when they are loaded, and these call functions of ours that they find by name. */
+static int finds_functions(struct threads *t) {
+    LLVMModuleRef m = t->f->module;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f) && !weft__ir_is_local(f) && strcmp(weft__ir_name(f), "main") && !weft__facts_is_runtime(weft__ir_name(f))) return 1;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(m); g; g = LLVMGetNextGlobal(g)) /* in a table, say */
+        if (LLVMGetInitializer(g) && !weft__ir_is_local(g) && strncmp(weft__ir_name(g), "llvm.", 5) && !weft__facts_is_runtime(weft__ir_name(g))) return 1;
+    return 0;
+}
+
 /* ---- what escapes ---------------------------------------------------------------------------------------------- */
 
 static void escape_node(struct threads *t, uint32_t node, uint32_t **list, size_t *n, size_t *room) {
@@ -494,7 +506,7 @@ static void classify(struct threads *t) {
         a->node = weft__points_find(p, a->node);
         uint64_t mask = t->mask[a->function];
         int late = is_late(t, a);
-        if (mask) add_shape(&ss, (struct shape){a->node, a->size, late ? mask : 0, mask, a->write && late});
+        if (mask) add_shape(&ss, (struct shape){a->node, a->size, late ? mask : 0, mask, a->write});
     }
     for (size_t i = 0; i < ss.count; i++) {
         const struct weft_set *s = &p->node[ss.shape[i].node].pts;
@@ -504,13 +516,13 @@ static void classify(struct threads *t) {
     find_escaped(t);
     for (size_t i = 0; i < ss.count; i++) {
         const struct weft_set *s = &p->node[ss.shape[i].node].pts;
-        if (!ss.shape[i].threads) continue;
         WEFT_SET_EACH(s, l) {
             uint32_t o = p->location[l].object;
             int64_t lo, hi;
+            if (!ss.shape[i].threads && !(t->exports && (t->object_mask[o] >> WEFT_BIT_OUTSIDE & 1))) continue;
             if (p->object[o].escaped && !p->object[o].exposed && !p->object[o].constant &&
                 weft__points_range(p, (uint32_t)l, 0, ss.shape[i].size, &lo, &hi))
-                add_range(&t->ranges[o], lo, hi, ss.shape[i].threads, ss.shape[i].written);
+                add_range(&t->ranges[o], lo, hi, ss.shape[i].all, ss.shape[i].written);
         }
     }
     struct weft_map known = {0}; /* shape without threads: index of an access + 1 -> why */
@@ -551,6 +563,7 @@ void weft__threads_classify(struct weft_facts *f) {
     MAKE(t.object_mask, objects);
     MAKE(t.ranges, objects);
 #undef MAKE
+    t.exports = finds_functions(&t);
     find_threads(&t);
     find_early(&t);
     classify(&t);
@@ -560,7 +573,7 @@ void weft__threads_classify(struct weft_facts *f) {
         runs_once(&t, i);
     for (uint32_t i = 0; i < f->functions; i++)
         t.once[i] = t.once[i] == 2;
-    f->threads = (struct weft_threads){t.mask, t.late, t.once, t.late_at, t.initialiser_starts};
+    f->threads = (struct weft_threads){t.mask, t.late, t.once, t.late_at, t.initialiser_starts, t.exports};
     free(t.starts), free(t.callers), free(t.caller), free(t.entry);
     free(t.created), free(t.creator), free(t.order), free(t.object_mask), free(t.ranges);
     weft__map_fini(&t.locals);

@@ -19,14 +19,14 @@ static void add_root(struct weft_races *r, uint32_t function, unsigned thread, u
 
 static void find_roots(struct weft_races *r) {
     struct weft_facts *f = r->f;
-    const uint64_t all = ~0ull;
+    const uint64_t all = ~0ull, early = f->threads.initialiser_starts ? all : f->threads.exports ? 1ull << WEFT_THREAD_OUTSIDE : 0;
     r->threads = WEFT_THREAD_FIRST;
     for (unsigned i = 0; i < 64; i++)
         r->thread[i] = (struct weft_race_thread){UINT32_MAX, UINT32_MAX, i == WEFT_THREAD_OUTSIDE || i == WEFT_THREAD_OVERFLOW};
     for (uint32_t i = 0; i < f->functions; i++) {
         if (!f->function[i].defined) continue;
         if (!f->opt.shared_library && !strcmp(weft__ir_name(f->function[i].fn), "main"))
-            add_root(r, i, WEFT_THREAD_MAIN, f->threads.initialiser_starts ? all : 0);
+            add_root(r, i, WEFT_THREAD_MAIN, early);
         if (f->function[i].exposed) add_root(r, i, WEFT_THREAD_OUTSIDE, all);
     }
     for (uint32_t i = 0; i < r->p->entries; i++) {
@@ -38,7 +38,7 @@ static void find_roots(struct weft_races *r) {
             if (f->opt.shared_library)
                 add_root(r, e->function, WEFT_THREAD_OUTSIDE, all);
             else
-                add_root(r, e->function, WEFT_THREAD_MAIN, f->threads.initialiser_starts ? all : 0);
+                add_root(r, e->function, WEFT_THREAD_MAIN, early);
             break;
         case WEFT_EFF_THREAD: {
             unsigned t = r->threads < WEFT_THREAD_OVERFLOW ? r->threads++ : WEFT_THREAD_OVERFLOW;
