@@ -106,6 +106,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
     uint32_t slot = 0;
     struct weft_sched_item *it = NULL;
     weft__loader_take(t);
+    weft__tick(t);
     weft__take(t, th, sizeof *th);
     uint32_t number = WEFT_NO_NUMBER;
     if (unlikely(weft__given)) {
@@ -201,6 +202,7 @@ WEFT_HIDDEN int weft__pthread_create(pthread_t *th, const pthread_attr_t *attr, 
              * fail. So there is a tick here, and now and then the new thread gets all that it asks for. */
             weft__tick(t);
             weft__loader_give(t);
+            weft__tick(t); /* others may know the last position to be done: it must not come after a fork that is made from here on */
             if (unlikely(weft__given))
                 weft__turns_child(t, c);
             else if (unlikely(weft__steering))
