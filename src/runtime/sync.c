@@ -86,6 +86,11 @@ static int answers_at_once(const struct weft_thread *t, const void *o) {
     return weft__mutex_owner(o) == t->tid && (((const int *)o)[4] & 3) == PTHREAD_MUTEX_ERRORCHECK;
 }
 
+/* What libc finds out of a thread's priority when it first meets a mutex with a ceiling, and says EINVAL, is there the next time. */
+static void ceiling(const void *o, int r) {
+    if (unlikely(r == EINVAL) && ((const int *)o)[4] & 64) weft__real.pthread_mutex_trylock((pthread_mutex_t *)o);
+}
+
 /* A robust mutex whose owner has ended without giving it up: it is about to be had. */
 static int left_behind(const void *o) {
     int owner = weft__mutex_owner(o);
@@ -136,6 +141,7 @@ static int steers(int common) { return weft__given || (!common && weft__steers()
                                    rr, r);                                                                             \
             }                                                                                                          \
             if (r == 0 || r == EOWNERDEAD) HOLDS(t, kind, o);                                                          \
+            if (kind == WEFT_WAIT_MUTEX && !common) ceiling(o, r);                                                     \
         }                                                                                                              \
     } while (0)
 
@@ -162,6 +168,7 @@ WEFT_HIDDEN int weft__mutex_trylock(pthread_mutex_t *o) {
         r = (int)weft__input_if(t, WEFT_OP_MUTEX_TRYLOCK, 0, 0);
         if ((r == 0 || r == EOWNERDEAD) && !common) weft__real.pthread_mutex_lock(real);
         if (r == 0 || r == EOWNERDEAD) HOLDS(t, WEFT_WAIT_MUTEX, o);
+        if (!common) ceiling(o, r);
     }
     LEAVE(r);
 }
@@ -272,6 +279,7 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
     if (steered) {
         r = cond_wait_steered(t, o, real, kind == 2 ? clock : weft__cond_clock(c), ts);
         weft__order(t, o); /* the lock */
+        weft__tick(t);
         if (weft__cancel_due(t)) LEFT(0);
         weft__input_if(t, WEFT_OP_COND_WAIT, r, 0);
     } else if (RECORD) {
@@ -282,6 +290,7 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
         weft__inside(t);
         t->blocked_on = NULL;
         weft__order(t, o); /* the lock */
+        weft__tick(t);
         if (weft__cancel_due(t)) LEFT(0);
         weft__input_if(t, WEFT_OP_COND_WAIT, r, 0);
     } else {
@@ -290,14 +299,15 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *o, int kind, clockid_t 
         RELEASES(t, o);
         WAITS(WEFT_WAIT_COND, c, o);
         weft__tick(t);
-        r = (int)weft__input_if(t, WEFT_OP_COND_WAIT, 0, 0);
         if (rr == 0) {
             t->waiting = 4;
             weft__real.pthread_mutex_lock(real);
             t->waiting = 0;
         }
         HOLDS(t, WEFT_WAIT_MUTEX, o);
+        weft__tick(t);
         if (weft__cancel_due(t)) LEFT(0);
+        r = (int)weft__input_if(t, WEFT_OP_COND_WAIT, 0, 0);
     }
     LEAVE(r);
 }
