@@ -39,14 +39,11 @@ static struct source {
 uint32_t weft__file_of(long fd) { return (unsigned long)fd < FILES ? __atomic_load_n(&number[fd], __ATOMIC_RELAXED) : 0; }
 int *weft__file_lock(uint32_t file) { return &locks[file % 64]; }
 
+int weft__file_ordered(long nr) {
+    return nr == SYS_newfstatat || nr == SYS_read || nr == SYS_pread64 || nr == SYS_lseek || nr == SYS_fstat || nr == SYS_ftruncate;
+}
 int *weft__file_order(long nr, const long a[6]) {
-    switch (nr) {
-    case SYS_newfstatat:
-        if (!(a[3] & AT_EMPTY_PATH)) return NULL;
-        break;
-    case SYS_read: case SYS_pread64: case SYS_lseek: case SYS_fstat: case SYS_ftruncate: break;
-    default: return NULL;
-    }
+    if (!weft__file_ordered(nr) || (nr == SYS_newfstatat && !(a[3] & AT_EMPTY_PATH))) return NULL;
     uint32_t file = weft__file_of(a[0]);
     return file && !weft__file_refers(a[0]) ? weft__file_lock(file) : NULL;
 }

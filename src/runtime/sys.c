@@ -630,6 +630,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
             lock_for(t, lock);
             weft__order(t, lock);
         }
+        if (weft__file_ordered(nr)) weft__tick(t); /* what the call takes may come after others */
         if (unlikely(weft__given)) own = weft__own_begin(t, nr, a, shadow);
         if (RECORD && unlikely(nr == SYS_close_range || (nr == SYS_close && weft__log_own_fd(a[0]))))
             r = close_others(t, nr, a);

@@ -51,6 +51,7 @@ long weft__sys_futex(struct weft_thread *t, const long a[6], int foreign);
 /* ---- files.c */
 uint32_t weft__file_of(long fd);           /* record: number of the file that it is open for writing; 0: none that counts */
 int *weft__file_lock(uint32_t file);
+int weft__file_ordered(long nr); /* calls, but for writes, that depend on what was done to a file before */
 int *weft__file_order(long nr, const long a[6]); /* record: the lock of a file that this call, not a write, asks about; NULL: none */
 int64_t weft__file_offset(long nr, const long b[6], long r); /* record, under the lock: where the r bytes went */
 void weft__file_write(uint32_t file, const unsigned char *data, size_t n, int64_t at); /* replay, with --write-files */
