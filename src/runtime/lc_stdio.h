@@ -185,6 +185,7 @@ static inline int ordered(void) {
 static inline int inside(void) { return ordered() && !__weft_tls.outside; }
 /* Bits of FILE._flags. */
 #define UNBUFFERED 0x0002
+#define FAILED 0x0020
 #define NO_WRITES 0x0008 /* only read */
 #define LINKED 0x0080 /* on libc's list, so that fflush(NULL) is for it */
 #define LINE_BUF 0x0200

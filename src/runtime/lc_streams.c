@@ -63,6 +63,8 @@ static long begin_rt(FILE *f) {
     } else
         REAL(flockfile)(f);
     weft__order(t, f);
+    t->streams++;
+    t->cut = 0;
     return was;
 }
 /* gone: closed, its lock is no more. */
@@ -70,6 +72,12 @@ static void end_rt(FILE *f, long was, long gone) {
     int w;
     struct weft_thread *t = weft__enter(&w);
     if (!t) return;
+    t->streams--;
+    if (unlikely(t->cut)) {
+        t->cut = 0;
+        if (weft__cancel_due(t)) f->_flags &= ~FAILED; /* for whoever reads on */
+        weft__tick(t);
+    }
     weft__order(t, f);
     if (!gone) REAL(funlockfile)(f);
     if (unlikely(weft__given)) weft__turns_release(f);
@@ -460,6 +468,7 @@ static int try_rt(FILE *f) {
     if (!r) {
         if (weft__mode != WEFT_RECORD) REAL(flockfile)(f);
         weft__order(t, f);
+        t->streams++;
     }
     weft__leave(t, was);
     return r;

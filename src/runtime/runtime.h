@@ -217,7 +217,9 @@ struct weft_thread {
     uint32_t next_free;           /* slot free list */
     int sig_pending;              /* for ticks: 1: a signal is queued; 2: cancelled, and asynchronously so */
     int attention;                /* for waits: as sig_pending, but 2 for any cancellation that is enabled */
-    int cancel_point;             /* the system call under way is a cancellation point */
+    int cancel_point;             /* the system call under way is a cancellation point; 2: of a stream, at whose end the thread is cancelled */
+    int streams;                  /* operations on streams that it is in, */
+    int cut;                      /* of which a read was interrupted */
     int foreign;                  /* it was made by code that was not built with weft */
     uint64_t sigmask;
     void *sigq;

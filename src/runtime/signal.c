@@ -539,6 +539,7 @@ WEFT_HIDDEN long weft__raw_wait(struct weft_thread *t, long nr, const long a[6])
         weft__attend(t);
         attention = __atomic_load_n(&t->attention, __ATOMIC_RELAXED) & may;
         if (!attention) continue; /* a kick that was for nothing */
+        if ((attention & 2) && t->cancel_point == 2) return -EINTR;
         if (r == -513 || (attention & 2)) return -WEFT_RESTART;
         struct signals *q = t->sigq;
         int all = restarts(nr);
@@ -696,7 +697,7 @@ WEFT_HIDDEN void weft__signal_born(struct weft_thread *t, struct weft_thread *c)
     q->alt = (stack_t){0};
     c->sigmask = c == t ? 0 : t->sigmask;
     c->sig_pending = c->attention = 0;
-    c->cancel_state = c->cancel_type = c->cancel_pending = c->cancelled = 0;
+    c->cancel_state = c->cancel_type = c->cancel_pending = c->cancelled = c->streams = c->cut = 0;
 }
 
 /* The thread starts. */

@@ -614,6 +614,7 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     t->foreign = foreign;
     t->cancel_point = weft__cancel_nr(nr, foreign) && !(nr == SYS_fcntl && a[1] != F_SETLKW);
     if (unlikely(t->cancel_point && weft__cancel_due(t))) return -WEFT_CANCELLED;
+    if (foreign && t->streams && nr == SYS_read) t->cancel_point = 2;
     if (nr < 0 || nr >= SYS_MAX || !table[nr].name)
         weft__refuse("system call %ld is not known to this version; called at @0x%lx", nr, ip);
     const struct entry *e = &table[nr];
@@ -732,6 +733,7 @@ long weft__sys_trapped(struct weft_thread *t, long nr, const long a[6], uint64_t
     t->called_at = ip;
     weft__enter(&was);
     r = weft__sys(t, nr, a, !weft__in_weft_code(ip), ip);
+    if (unlikely(r == -EINTR)) t->cut = 1;
     weft__leave(t, was);
     t->called_at = 0;
     return r;
