@@ -14,6 +14,7 @@
 #include <netdb.h>
 #include <pwd.h>
 #include <sys/socket.h>
+#include <syslog.h>
 #include <time.h>
 #include <wchar.h>
 #include <wordexp.h>
@@ -96,6 +97,18 @@ static char *when(void) {
     strftime(b, sizeof b, "%c", &tm);
     return text(b);
 }
+static char *zone(void) {
+    struct tm tm = {.tm_mday = 1, .tm_year = 70};
+    char b[100];
+    locale_t l = newlocale(LC_ALL_MASK, "C", 0);
+    strftime_l(b, sizeof b, "%c %Z", &tm, l);
+    freelocale(l);
+    return text(b);
+}
+static char *logged(void) { /* has the time in it */
+    syslog(LOG_DEBUG, "a test");
+    return text("logged");
+}
 static char *library(void) {
     void *h = dlopen("libm.so.6", RTLD_NOW);
     char *r = text(h && dlsym(h, "cbrt") ? "cbrt" : NULL);
@@ -108,7 +121,7 @@ static char *wide(void) {
     const char *p = "abc";
     return text(mbsrtowcs(w, &p, 8, &s) == 3 ? "abc" : NULL);
 }
-static char *(*const first[])(void) = {convert, address, host, service, protocol, user, group, home, tilde, message, locale, when, library, wide};
+static char *(*const first[])(void) = {convert, address, host, service, protocol, user, group, home, tilde, message, locale, when, zone, logged, library, wide};
 #define N (sizeof first / sizeof *first)
 
 static uint64_t ask(int me) {

@@ -276,7 +276,9 @@ static unsigned hidden_state(const char *name) {
         [WEFT_SERIAL_LOADING - 1] = LOADING,
         "rand,srand,random,srandom,initstate,setstate",
         "drand48,lrand48,mrand48,srand48,seed48,lcong48,erand48,nrand48,jrand48",
-        "localtime,gmtime,ctime,asctime,mktime,localtime_r,gmtime_r,ctime_r,asctime_r,strftime,strptime,tzset,timelocal,timegm,wcsftime",
+        /* The time zone, which the log of the system says as well. */
+        "localtime,gmtime,ctime,asctime,mktime,localtime_r,gmtime_r,ctime_r,asctime_r,strftime,strftime_l,strptime,strptime_l,tzset,timelocal,timegm,wcsftime,"
+        "wcsftime_l,getdate,getdate_r,syslog,__syslog_chk,openlog,closelog,setlogmask,vsyslog,__vsyslog_chk",
         "getenv,secure_getenv,setenv,putenv,unsetenv,clearenv",
         "getopt,getopt_long,getopt_long_only",
         "tmpnam,tempnam,mktemp,mkstemp,mkostemp,mkdtemp,tmpfile,mkstemp64,tmpfile64",
@@ -292,12 +294,12 @@ static unsigned hidden_state(const char *name) {
         "getutxent,getutxid,getutxline,setutxent,endutxent,pututxline,utmpxname,res_init,__res_init,res_ninit,__res_ninit,res_query,"
         "__res_query,res_search,__res_search,res_nquery,__res_nquery,res_nsearch,__res_nsearch,res_querydomain,__res_querydomain,"
         "res_mkquery,__res_mkquery,res_send,__res_send,wordexp,glob,glob64"),
-        "ttyname,ptsname,getmntent,ecvt,fcvt,qecvt,qfcvt,l64a,getdate,ether_ntoa,ether_aton,crypt",
+        "ttyname,ptsname,getmntent,ecvt,fcvt,qecvt,qfcvt,l64a,ether_ntoa,ether_aton,crypt",
         "atexit,on_exit,__cxa_atexit,at_quick_exit",
         "lgamma,lgammaf,lgammal,gamma",
         "readdir,readdir64,opendir,closedir,rewinddir,seekdir,telldir,fdopendir",
         "sysconf,get_nprocs,get_nprocs_conf,getloadavg",
-        "syslog,openlog,closelog,setlogmask,vsyslog",
+        "hcreate,hsearch,hdestroy",
         "strtok",
         "pthread_key_create,__pthread_key_create,pthread_key_delete,tss_create,tss_delete",
     };
