@@ -124,7 +124,8 @@ struct weft_thread {
     uint64_t stirred;             /* tsc of the last answer given or got */
     uint32_t quarrels;            /* times in a row that it asked soon after that */
     int unlucky;                  /* spins for an answer that were in vain of late */
-    uint64_t spins, spun_misses, spun_clock; /* in a loop that only waits: since when (tsc), with so many misses, and its last tick */
+    uint64_t spins, spun_misses, spun_clock; /* in a loop that only waits: since when (tsc), with so many misses, and its last tick; */
+    uint32_t awake;               /* so often it has not slept there */
     int steer, has_baton;         /* steer.c; has_baton: futex word */
     int32_t priority;
     uint32_t in_a_row;            /* events, or ticks, since it got the baton */

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #define ROUNDS 40
+#define AWAKE 80000 /* us: until then they do not sleep */
 static atomic_int turn, ready[2], stop, both;
 static volatile sig_atomic_t caught;
 static uint64_t sum;
@@ -47,6 +48,7 @@ int main(void) {
     pthread_t t[4];
     pthread_create(&t[0], NULL, answers, NULL);
     for (uintptr_t i = 0; i < 2; i++) pthread_create(&t[1 + i], NULL, waits, (void *)i);
+    nap(AWAKE);
     for (int k = 1; k <= ROUNDS; k++) {
         nap(k * 20);
         atomic_store(&turn, k);
@@ -63,7 +65,7 @@ int main(void) {
     for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
     signal(SIGUSR1, on_signal);
     pthread_create(&t[3], NULL, is_woken, NULL);
-    nap(2000);
+    nap(AWAKE);
     pthread_kill(t[3], SIGUSR1);
     pthread_join(t[3], NULL);
     printf("%llu %d\n", (unsigned long long)sum, (int)caught);
