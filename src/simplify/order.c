@@ -486,21 +486,19 @@ static int drop_unsound(struct weft_search *s, struct pairs *x, struct weft_err 
     return r;
 }
 
-int weft__by_pairs(struct weft_search *s, bool *gone, struct weft_err *err) {
+int weft__by_pairs(struct weft_search *s, bool alone, bool *gone, struct weft_err *err) {
+    struct pairs x = {.alone = alone};
+    struct weft_state *found = NULL;
+    size_t which;
     int r = 0;
-    for (int alone = 1; alone >= 0 && r == 0; alone--) {
-        struct pairs x = {.alone = alone};
-        struct weft_state *found = NULL;
-        size_t which;
-        s->technique = alone ? WEFT_BY_THREADS : WEFT_BY_SWITCHES;
-        if (alone ? s->now->size.threads <= 2 : s->now->size.preemptive <= 1) continue;
-        find_pairs(s->now, &x);
-        if (alone && x.n) r = drop_unsound(s, &x, err);
-        if (x.n && r == 0) r = weft__ask(s, &(struct weft_question){.from = s->now, .n = x.n, .make = make_pair, .ctx = &x, .wanted = alone ? WEFT_LESS_THREADS : WEFT_FEWER}, &which, &found, err);
-        *gone |= found != NULL;
-        weft__adopt(s, found);
-        free(x.list);
-    }
+    s->technique = alone ? WEFT_BY_THREADS : WEFT_BY_SWITCHES;
+    if (alone ? s->now->size.threads <= 2 : s->now->size.preemptive <= 1) return 0;
+    find_pairs(s->now, &x);
+    if (alone && x.n) r = drop_unsound(s, &x, err);
+    if (x.n && r == 0) r = weft__ask(s, &(struct weft_question){.from = s->now, .n = x.n, .make = make_pair, .ctx = &x, .wanted = alone ? WEFT_LESS_THREADS : WEFT_FEWER}, &which, &found, err);
+    *gone |= found != NULL;
+    weft__adopt(s, found);
+    free(x.list);
     return r;
 }
 

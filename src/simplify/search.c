@@ -385,19 +385,23 @@ int weft__search(struct weft_search *s, struct weft_err *err) {
             if (r == 0) r = by_threads(s, WEFT_COARSE, &gone, err);
             if (r == 0) r = weft__by_order(s, err);
             if (r == 0) r = weft__by_time(s, err);
-            if (r == 0) r = weft__by_pairs(s, &gone, err);
+            if (r == 0) r = weft__by_pairs(s, true, &gone, err);
             hopeless = !gone; /* it seems that all threads are needed: each by itself is asked about last */
         } else
-            r = weft__by_pairs(s, &gone, err);
+            r = weft__by_pairs(s, true, &gone, err);
         if (r == 0 && !hopeless) r = by_threads(s, SIZE_MAX, &gone, err);
         if (r == 0) r = in_detail(s, err);
         if (r == 0) r = by_iterations(s, WEFT_COARSE, &gone, err); /* what can go in one way only is not asked about one by one in the others */
         if (r == 0) r = by_iterations(s, SIZE_MAX, &gone, err);
-        if (r == 0) r = weft__by_time(s, err);
-        struct weft_size was = s->now->size;
-        if (r == 0) r = weft__by_switches(s, err);
+        struct weft_size was = s->now->size, before;
+        do { /* with fewer switches, time may go that was needed before; a bit of it is no reason to ask about everything once more */
+            before = s->now->size;
+            if (r == 0) r = weft__by_time(s, err);
+            if (r == 0) r = weft__by_switches(s, err);
+        } while (r == 0 && s->now->size.iterations < before.iterations - before.iterations / 8);
         gone |= weft__size_fewer(&s->now->size, &was); /* with another order, other threads may be needed */
         if (r == 0 && hopeless && !gone) r = by_threads(s, SIZE_MAX, &gone, err);
+        if (r == 0 && !gone) r = weft__by_pairs(s, false, &gone, err);
         if (r == 0 && !gone) r = weft__by_places(s, &gone, err); /* the last resort */
     }
     bool changed = r == 0;

@@ -103,12 +103,14 @@ struct weft_ddmin {
     size_t n;
     size_t parts; /* granularity */
     bool others;  /* sets are all but a part; else a part */
+    size_t some;  /* not 0: so many of the parts only, evenly spread; */
+    size_t from;  /* else all, from this one on: those before the last one that went away have been asked about */
 };
 /* Set k of the batch that is asked about: whether each of all items (bool[]) is in it. */
 void weft__ddmin_set(const struct weft_ddmin *d, size_t k, bool *in, size_t all);
 /* Which of the n sets is the first to fail; n: none. 0 or -errno. */
 typedef int weft_first_fn(void *ctx, const struct weft_ddmin *d, size_t n, size_t *which, struct weft_err *err);
-/* keep: bool[n]: all true before, a 1-minimal set of items afterwards, as far as it came. parts: no more than these, then it is enough. */
+/* keep: bool[n]: all true before, a 1-minimal set of items afterwards (of many: as far as a sample tells), as far as it came. parts: no more than these, then it is enough. */
 int weft__ddmin(bool *keep, size_t n, size_t parts, weft_first_fn *first, void *ctx, struct weft_err *err) WEFT_MUST;
 
 /* ---- search.c ---- */
@@ -171,7 +173,7 @@ int weft__by_halves(struct weft_search *s, struct weft_err *err) WEFT_MUST; /* w
 int weft__by_order(struct weft_search *s, struct weft_err *err) WEFT_MUST; /* what is cheap */
 int weft__by_switches(struct weft_search *s, struct weft_err *err) WEFT_MUST;
 int weft__by_time(struct weft_search *s, struct weft_err *err) WEFT_MUST;
-int weft__by_pairs(struct weft_search *s, bool *gone, struct weft_err *err) WEFT_MUST;
+int weft__by_pairs(struct weft_search *s, bool alone, bool *gone, struct weft_err *err) WEFT_MUST; /* alone: without the other threads */
 void weft__places_find(struct weft_search *s); /* of the recording that it begins with */
 int weft__by_places(struct weft_search *s, bool *gone, struct weft_err *err) WEFT_MUST;
 

@@ -1,5 +1,5 @@
 /* Proves: delta debugging finds a 1-minimal set, also where not every subset can be judged, takes the first set of a step, and asks
- * about few sets when few items matter. */
+ * about few sets when few items matter, or all do. */
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 300
+#define MOST 1000
 struct world {
     size_t n;
     bool needed[MOST];     /* all of these, or it passes */
@@ -92,6 +92,35 @@ static void many(void **state) {
     }
 }
 
+/* Of a thousand items that are all needed few are asked about; of those of which one in ten can go, these go. */
+static void all_needed(void **state) {
+    (void)state;
+    bool keep[MOST];
+    struct weft_err err;
+    for (size_t n = 1; n <= MOST; n += 37) {
+        struct world w = {.n = n};
+        memset(w.needed, 1, n);
+        memset(keep, 1, n);
+        assert_int_equal(weft__ddmin(keep, n, SIZE_MAX, first, &w, &err), 0);
+        assert_true(fails(&w, keep));
+        assert_true(w.asked < 300);
+    }
+    struct world w = {.n = MOST};
+    for (size_t i = 0; i < MOST; i++) w.needed[i] = i % 10 != 7;
+    assert_int_equal(minimise(&w, keep), MOST - MOST / 10);
+    assert_true(w.asked < 6 * MOST);
+}
+
+/* What was asked about is not asked about again as soon as something else goes away. */
+static void every_other(void **state) {
+    (void)state;
+    bool keep[MOST];
+    struct world w = {.n = 256};
+    for (size_t i = 0; i < w.n; i++) w.needed[i] = i % 2;
+    assert_int_equal(minimise(&w, keep), w.n / 2);
+    assert_true(w.asked < 5 * w.n);
+}
+
 /* Items that go only together: sets that tear them apart are no use. What is left is minimal still. */
 static void pairs(void **state) {
     (void)state;
@@ -122,6 +151,6 @@ static void stopped(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(small), cmocka_unit_test(many), cmocka_unit_test(pairs), cmocka_unit_test(stopped)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(small), cmocka_unit_test(many), cmocka_unit_test(all_needed), cmocka_unit_test(every_other), cmocka_unit_test(pairs), cmocka_unit_test(stopped)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
