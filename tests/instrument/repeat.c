@@ -276,6 +276,18 @@ void locks_each(pthread_mutex_t *m, int n) {
         pthread_mutex_unlock(&m[i]);
     }
 }
+// The only way back is a `continue` out of the life of a local, which has no location.
+// CHECK-LABEL: define dso_local void @goes_on(
+// CHECK: call i32 @__weft_repeat(i32 0){{.*}}!dbg
+// CHECK: ret void
+_Noreturn void is_wrong(int);
+void goes_on(_Atomic int *p, int n) {
+    while (p[0] < n) {
+        int v = p[1];
+        if (v >= n) continue;
+        is_wrong(v);
+    }
+}
 // CHECK-LABEL: define dso_local void @end(
 void end(void) {}
 

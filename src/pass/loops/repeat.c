@@ -234,6 +234,8 @@ static int look(struct work *w) {
     }
 
     struct place statement = place_of(back);
+    /* A `continue` that is the only way back, out of the life of a local: a while, if its head decides. */
+    if (!statement.line && l->latches == 1 && stays(w, l->head) != NONE) statement = place_of(end_of(w, l->head));
     w->decides = NONE;
     for (unsigned b = 0; b < w->g->n; b++) {
         if (!l->in[b] || stays(w, b) == NONE || !same(place_of(end_of(w, b)), statement)) continue;
@@ -386,7 +388,8 @@ static void put(struct work *w, LLVMValueRef fn, const struct found *f) {
     LLVMValueRef flags = LLVMConstInt(i32, (unsigned)f->flags, 0);
     LLVMBasicBlockRef check = LLVMInsertBasicBlockInContext(w->c, g->bb[f->body], "");
     LLVMPositionBuilderAtEnd(w->b, check);
-    put_place(w, end_of(w, f->l->latch[0]));
+    LLVMValueRef back = end_of(w, f->l->latch[0]);
+    put_place(w, LLVMGetDebugLocLine(back) ? back : end_of(w, f->decides));
     LLVMValueRef left_out = LLVMBuildCall2(w->b, w->repeat_type, w->repeat, &flags, 1, "");
     left_out = LLVMBuildICmp(w->b, LLVMIntNE, left_out, LLVMConstInt(i32, 0, 0), "");
     if (f->is_do) { /* whoever comes to the body */
