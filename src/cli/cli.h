@@ -19,7 +19,7 @@
     X(slice, "[OPTION...] [TRACE]", "tell on which events and lines a failure depends")                                 \
     X(debug, "[OPTION...] [TRACE] [-- GDB-ARG...]", "look at the recorded run with gdb")                                  \
     X(info, "[--json] [TRACE]", "tell what a trace is about")                                                          \
-    X(dump, "[--vectors | --perfetto] [TRACE]", "print threads, edges and inputs of a trace")                          \
+    X(dump, "[--sites | --vectors | --perfetto] [TRACE]", "print threads, edges and inputs of a trace")                \
     X(report, "[OPTION...] [TRACE]", "tell why a run failed, and which accesses raced")                                \
     X(races, "[--all | --json | --sarif] PROGRAM", "tell which accesses of a program may race")                        \
     X(profile, "[OPTION...] [--] PROGRAM [ARG...]", "gather which parts of a program run beside each other")          \

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 int weft__cmd_dump(int argc, char **argv) {
-    static const struct option options[] = {{"vectors", no_argument, NULL, 'v'}, {"perfetto", no_argument, NULL, 'p'}, {0}};
+    static const struct option options[] = {{"vectors", no_argument, NULL, 'v'}, {"perfetto", no_argument, NULL, 'p'}, {"sites", no_argument, NULL, 's'}, {0}};
     int (*dump)(struct weft_trace *t, FILE *out, struct weft_err *err) = weft__trace_dump;
     struct weft_err err;
     struct weft_trace *t = NULL;
@@ -18,7 +18,7 @@ int weft__cmd_dump(int argc, char **argv) {
     opterr = 0;
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (o == '?') return weft__usage("dump", "there is no option %s", argv[optind - 1]);
-        dump = o == 'v' ? weft__trace_vectors : weft__report_perfetto;
+        dump = o == 'v' ? weft__trace_vectors : o == 's' ? weft__trace_dump_sites : weft__report_perfetto;
     }
     if (argc - optind > 1) return weft__usage("dump", "one trace at a time");
     if (weft__store_find(argv[optind], &dir, &err) < 0 || weft__trace_open(dir, &t, &err) < 0 ||

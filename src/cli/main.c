@@ -81,6 +81,7 @@ static const struct {
      "  --show FILE    print a profile, and what its last runs added\n"},
     {"dump",
      "\n"
+     "  --sites        positions as addresses, not as source lines\n"
      "  --vectors      LEAP's access vectors\n"
      "  --perfetto     for the Perfetto viewer: tracks, slices and arrows, as JSON\n"},
 };

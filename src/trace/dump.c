@@ -66,7 +66,14 @@ static void print_result(FILE *out, int64_t v) {
 }
 
 /* A site; the tick itself (a call into the runtime) has none. */
-static const char *at(struct weft_symbols *s, uint64_t site) { return site ? weft__symbols_line(s, site) : "-"; }
+static const char *at(struct weft_symbols *s, uint64_t site) {
+    static char hex[2][20]; /* two of a line */
+    static unsigned which;
+    if (!site) return "-";
+    if (s) return weft__symbols_line(s, site);
+    snprintf(hex[++which % 2], sizeof hex[0], "0x%" PRIx64, site);
+    return hex[which % 2];
+}
 
 static uint64_t word(const struct weft_item *i) {
     uint64_t v;
@@ -165,12 +172,12 @@ static void print_item(FILE *out, const struct weft_item *i, struct weft_symbols
     fputc('\n', out);
 }
 
-int weft__trace_dump(struct weft_trace *t, FILE *out, struct weft_err *err) {
+static int dump(struct weft_trace *t, FILE *out, bool lines, struct weft_err *err) {
     struct weft_symbols *s = NULL;
     int r = weft__modules_read(t, err);
     if (r == 0) r = weft__trace_index(t, err);
     if (r < 0) goto out;
-    s = weft__symbols_new(t);
+    if (lines) s = weft__symbols_new(t);
     fprintf(out, "program %s\n", t->program);
     for (char **a = t->argv; *a; a++) fprintf(out, "%s%s%s", a == t->argv ? "command " : " ", *a, a[1] ? "" : "\n");
     for (uint32_t slot = 1; slot <= t->index_top && r >= 0; slot++) {
@@ -190,3 +197,6 @@ out:
     weft__symbols_free(s);
     return r;
 }
+
+int weft__trace_dump(struct weft_trace *t, FILE *out, struct weft_err *err) { return dump(t, out, true, err); }
+int weft__trace_dump_sites(struct weft_trace *t, FILE *out, struct weft_err *err) { return dump(t, out, false, err); }

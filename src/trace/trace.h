@@ -287,6 +287,7 @@ bool weft__relevant_has(const struct weft_relevant *r, const struct weft_item *i
 /* "read", "mutex-lock", "operation 77": buf is for those without a fixed name. */
 const char *weft__op_text(uint64_t op, char *buf, size_t n);
 int weft__trace_dump(struct weft_trace *t, FILE *out, struct weft_err *err) WEFT_MUST;
+int weft__trace_dump_sites(struct weft_trace *t, FILE *out, struct weft_err *err) WEFT_MUST; /* addresses in place of source lines */
 int weft__trace_vectors(struct weft_trace *t, FILE *out, struct weft_err *err) WEFT_MUST;
 
 #endif
