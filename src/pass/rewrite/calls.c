@@ -83,11 +83,11 @@ static void memory_intrinsic(struct weft_rw *r, LLVMValueRef i, const char *name
         if (!set && n <= WEFT_LINE) {
             LLVMValueRef v, st = move(r, i, n, &v);
             if (s_ord) {
-                weft__rw_check(r, v, s, n, param_align(i, 1), 0);
+                weft__rw_check(r, v, s, n, LLVMGetAlignment(v), 0);
                 weft__rw_verify(r, v, s, n, 0);
             }
             if (d_ord) {
-                weft__rw_check(r, st, d, n, param_align(i, 0), WEFT_ACC_WRITE);
+                weft__rw_check(r, st, d, n, LLVMGetAlignment(st), WEFT_ACC_WRITE);
                 weft__rw_verify(r, st, d, n, WEFT_ACC_WRITE);
             }
             return;
