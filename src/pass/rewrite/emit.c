@@ -240,7 +240,16 @@ static LLVMValueRef miss_asm(struct weft_rw *r) {
     return LLVMGetInlineAsm(LLVMFunctionType(r->ptr, in, 2, 0), text, strlen(text), constraints, strlen(constraints), 1, 0, LLVMInlineAsmDialectATT, 0);
 }
 
+void weft__rw_count(struct weft_rw *r, LLVMValueRef before, enum weft_count what) {
+    if (!r->counts) return;
+    weft__rw_at(r, before);
+    LLVMValueRef at = LLVMConstInt(r->i64, 8u * what, 0);
+    at = LLVMBuildGEP2(r->b, r->i8, r->counts, &at, 1, "");
+    LLVMBuildAtomicRMW(r->b, LLVMAtomicRMWBinOpAdd, at, weft__rw_i64c(r, 1), LLVMAtomicOrderingMonotonic, 0);
+}
+
 void weft__rw_check(struct weft_rw *r, LLVMValueRef before, LLVMValueRef p, uint64_t n, unsigned align, uint32_t flags) {
+    weft__rw_count(r, before, WEFT_COUNT_CHECK);
     weft__rw_at(r, before);
     LLVMValueRef pi = LLVMBuildPtrToInt(r->b, p, r->i64, "");
     LLVMValueRef index[LINES] = {index_of(r, pi)};
@@ -375,6 +384,7 @@ LLVMValueRef weft__rw_foreign(struct weft_rw *r, LLVMValueRef callee) {
 }
 
 void weft__rw_group_begin(struct weft_rw *r, LLVMValueRef before) {
+    weft__rw_count(r, before, WEFT_COUNT_CHECK);
     weft__rw_at(r, before);
     weft__rw_call_named(r, "__weft_take_begin", r->cold_t, NULL, 0);
 }
@@ -423,6 +433,7 @@ void weft__rw_init(struct weft_rw *r, LLVMModuleRef m, const struct weft_facts *
     LLVMSetAlignment(r->tls, 64);
     /* An executable defines its own, which the runtime and all libraries then use: one fs-relative instruction. */
     if (!o->shared_library) LLVMSetInitializer(r->tls, LLVMConstNull(tls_t));
+    r->counts = LLVMGetNamedGlobal(m, "__weft_counts");
     r->cold_t = LLVMFunctionType(r->vd, NULL, 0, 0);
     LLVMTypeRef p2[2] = {r->ptr, r->i64};
     r->cold2_t = LLVMFunctionType(r->vd, p2, 2, 0);

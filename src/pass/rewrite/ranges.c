@@ -93,7 +93,10 @@ static void look(void *ctx, LLVMValueRef before, const struct weft_range *a, uns
         set(r, before, word, a[k].address);
         set(r, before, word + 8, is ? LLVMBuildOr(r->b, a[k].size, weft__rw_i64c(r, is), "") : a[k].size);
     }
-    for (unsigned k = 0; k < n; k++) look_at(r, before, &a[k]);
+    for (unsigned k = 0; k < n; k++) {
+        weft__rw_count(r, before, WEFT_COUNT_RANGE);
+        look_at(r, before, &a[k]);
+    }
     r->s->copied++;
 }
 

@@ -29,6 +29,7 @@ static void look(struct weft_rw *r, LLVMValueRef before) {
     /* rax is 0 after both ways: it may be pushed. */
     snprintf(text, sizeof text, "movq " WORD("%u") ", %%rax\n\ttestq %%rax, " WORD("%u") "\n\tmovl $$0, %%eax", WEFT_TLS_REGION, WEFT_TLS_WEAK);
     LLVMTypeRef ft = LLVMFunctionType(r->i32, NULL, 0, 0);
+    weft__rw_count(r, before, WEFT_COUNT_WEAK);
     weft__rw_at(r, before);
     LLVMValueRef a = LLVMGetInlineAsm(ft, text, strlen(text), constraints, sizeof constraints - 1, 1, 0, LLVMInlineAsmDialectATT, 0);
     LLVMValueRef lost = LLVMBuildCall2(r->b, ft, a, NULL, 0, "");

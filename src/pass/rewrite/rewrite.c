@@ -309,7 +309,7 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     /* The code generator's quick mode would keep flags of checks on the stack, where they differ between record and replay. */
     LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName("optnone", 7));
     struct list accesses = {0}, unchecked = {0}, calls = {0}, heads = {0}, waits = {0}, pads = {0}, rets = {0};
-    struct list alone = {0}, looks = {0}; /* accesses in no region but their own; calls in regions */
+    struct list memory = {0}, alone = {0}, looks = {0}; /* all accesses; accesses in no region but their own; calls in regions */
     int has_calls = 0;
     gather_allocas(r, fn);
     wide_atomics(r, fn);
@@ -321,6 +321,7 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
             then = LLVMGetNextInstruction(i);
             if (o == LLVMCall && weft__rw_move(r, i)) continue; /* before loops are looked at: in them it is no call */
             if (is_access(o)) {
+                push(&memory, i);
                 enum weft_why why = weft__facts_access(r->f, i, 0);
                 if (why == WEFT_WHY_ORDERED) push(&accesses, i);
                 if (why == WEFT_WHY_RACE_FREE) push(&unchecked, i);
@@ -347,6 +348,9 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     int taken = weft__facts_address_taken(r->f, fn) && strcmp(weft__rw_name_of(fn), "main");
     if (taken && !LLVMGetSection(fn)) LLVMSetSection(fn, WEFT_TAKEN_SECTION);
     r->s->functions++;
+    for (size_t k = 0; k < memory.n; k++) weft__rw_count(r, memory.v[k], WEFT_COUNT_MEMORY);
+    for (size_t k = 0; k < r->nmoves; k++) weft__rw_count(r, r->moves[k].inst, WEFT_COUNT_MEMORY);
+    for (size_t k = 0; k < r->nin_copies; k++) weft__rw_count(r, r->in_copies[k].inst, WEFT_COUNT_MEMORY);
     for (size_t k = 0; k < accesses.n; k++) paired(r, accesses.v[k], 1, weft__rw_pair_of(r, accesses.v[k]));
     for (size_t k = 0; k < unchecked.n; k++) access_inst(r, unchecked.v[k], 0);
     for (size_t k = 0; k < r->nmoves; k++)
@@ -376,6 +380,7 @@ static void one_function(struct weft_rw *r, LLVMValueRef fn) {
     }
     weft__rw_region_function(r, fn, rets.v, rets.n, pads.v, sides, pads.n);
     free(sides);
+    free(memory.v);
     free(alone.v);
     free(looks.v);
     r->unwinds = 0;

@@ -16,7 +16,7 @@ struct weft_rw {
     struct weft_pass_stats *s;
     const struct weft_regions *g; /* NULL: none */
     LLVMTypeRef i8, i16, i32, i64, ptr, vd;
-    LLVMValueRef tls;
+    LLVMValueRef tls, counts; /* counts: NULL: nobody wants to know */
     LLVMTypeRef cold_t, cold2_t;
     LLVMValueRef weak_cold, tick_cold, tick_spin, spins, come_in, go_out, miss, verify, barrier;
     int unwinds; /* the function has a serialized invoke */
@@ -76,6 +76,15 @@ static inline const char *weft__rw_name_of(LLVMValueRef v) {
     return LLVMGetValueName2(v, &n);
 }
 
+/* A program that has `unsigned long __weft_counts[WEFT_COUNTS]` (bench/counts.c) gets there how often it does what, in all threads. */
+enum weft_count {
+    WEFT_COUNT_MEMORY, /* loads, stores, atomics */
+    WEFT_COUNT_CHECK,  /* checks, and takes for a call */
+    WEFT_COUNT_RANGE,  /* ranges that are looked at before a loop */
+    WEFT_COUNT_WEAK,   /* looks at weak locks: where a region begins or ends, and behind calls */
+    WEFT_COUNTS,
+};
+void weft__rw_count(struct weft_rw *r, LLVMValueRef before, enum weft_count what);
 void weft__rw_tick(struct weft_rw *r, LLVMValueRef before);
 LLVMValueRef weft__rw_tick_to(struct weft_rw *r, LLVMValueRef before, LLVMValueRef entry); /* entry: tick_cold or tick_spin; gives the end of the cold block */
 /* A check of n bytes at p, before `before`, which has the debug location of the access. */
