@@ -441,6 +441,7 @@ struct weft_pass { /* an iteration of a loop begins */
 #define WEFT_OPT_DELAYS 1u /* record: races are to show: more splits, and delays */
 #define WEFT_OPT_REFER 4u  /* record: what is read from large files is referred to */
 #define WEFT_OPT_WAITS 8u  /* replay of a run that was stuck: the runtime keeps what threads wait for, and who has it */
+#define WEFT_OPT_WORDS 2u  /* record, to compare with: each word has a lock, which is taken at each access that is checked */
 #define WEFT_OPT_LEAVE_OUT 32u /* record with chaos, to test weft: iterations of loops are left out at random */
 #define WEFT_OPT_PROVE 64u /* replay of a verify build: whether the trace orders all accesses that conflict */
 #define WEFT_OPT_ACCESSES 16u /* replay for a report: the runtime tells of every access (struct weft_accesses) */

@@ -23,7 +23,7 @@ enum weft_chaos weft__chaos_strategy(const struct weft_chaos_plan *p) {
 }
 const char *weft__chaos_name(enum weft_chaos c) { return c == WEFT_CHAOS_PCT ? "pct" : "random"; }
 
-/* For people who test weft: WEFT_OPTIONS=delays,leave-out,seed=N. */
+/* For people who test weft: WEFT_OPTIONS=delays,words,leave-out,seed=N. */
 static int read_options(struct weft_control *c, uint64_t *seed, struct weft_err *err) {
     char *list = weft__strdup(getenv("WEFT_OPTIONS") ? getenv("WEFT_OPTIONS") : "");
     int r = 0;
@@ -31,6 +31,8 @@ static int read_options(struct weft_control *c, uint64_t *seed, struct weft_err 
     for (char *o = strtok_r(list, ",", &save); o; o = strtok_r(NULL, ",", &save)) {
         if (strcmp(o, "delays") == 0)
             c->options |= WEFT_OPT_DELAYS;
+        else if (strcmp(o, "words") == 0)
+            c->options |= WEFT_OPT_WORDS;
         else if (strcmp(o, "leave-out") == 0)
             c->options |= WEFT_OPT_LEAVE_OUT;
         else if (strncmp(o, "seed=", 5) == 0)
@@ -38,7 +40,7 @@ static int read_options(struct weft_control *c, uint64_t *seed, struct weft_err 
         else
             end = o;
         if (*end) {
-            r = weft__err(err, EINVAL, "WEFT_OPTIONS: '%s' is not known (delays, leave-out, seed=N)", o);
+            r = weft__err(err, EINVAL, "WEFT_OPTIONS: '%s' is not known (delays, words, leave-out, seed=N)", o);
             break;
         }
     }

@@ -75,6 +75,7 @@
 #define PAGE_LINES 64u
 int weft__steering; /* enum weft_chaos */
 int weft__given;    /* the run is steered (turns.c) */
+int weft__words;    /* to compare with: each word that is accessed has a lock of its own, always */
 int weft__delays;   /* failures are wanted: lines are split often, and delays between accesses of their words are long and many */
 
 /* ---- locks ----------------------------------------------------------------------------------------------------- */
@@ -294,7 +295,7 @@ static int episode(struct weft_thread *t, uint32_t line, int crossed) {
     /* A hand-over costs as much as some accesses of split words; if it takes an answer, as many. */
     int apart = h->mixed > length / (h->asked ? 8 : 2) && h->crossed < h->mixed / 4;
     h->seen = h->crossed = h->mixed = 0;
-    return !apart;
+    return !apart && !weft__words;
 }
 
 /* t is to get the line from another thread. Whether it should rather read it together with that one: when it was read again
@@ -310,7 +311,7 @@ static int wish_for(uint32_t line, int write) {
     if (p->row && (uint32_t)(moment() >> 10) - p->closed < SOON) p->row = 0;
     h->reads = (uint16_t)(h->reads + (h->reads < 1u << CAUTION));
     p->reads = (uint8_t)(p->reads + (p->reads < 8));
-    return SHARES(h, p->reads) && !weft__steering ? WEFT_SHARE : WEFT_OWN; /* then every access comes here anyway */
+    return SHARES(h, p->reads) && !weft__steering && !weft__words ? WEFT_SHARE : WEFT_OWN; /* then every access comes here anyway */
 }
 /* How many, around it: more and more of a page that is only read. */
 static uint32_t share_lines(uint32_t line) {
@@ -826,8 +827,8 @@ static int claim_four(uint32_t line, uint16_t me) {
 static int claim(struct weft_thread *t, uint32_t line, uint64_t site) {
     uint16_t me = (uint16_t)t->slot, z = WEFT_NOBODY;
     if (!__atomic_compare_exchange_n(&TABLE[line], &z, me, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return 0;
-    uint32_t b = line & ~(PAGE_LINES - 1);
-    for (uint32_t i = b; i < b + PAGE_LINES; i++) {
+    uint32_t b = line & ~(PAGE_LINES - 1), e = unlikely(weft__words) ? b : b + PAGE_LINES;
+    for (uint32_t i = b; i < e; i++) {
         if (claim_four(i, me)) {
             i += 3;
             continue;
@@ -967,14 +968,15 @@ static int close_shared(struct weft_thread *t, uint32_t line, uint64_t site, int
 /* Makes t the owner of the line, or for a read one of those who share it, unless it is SPLIT. Returns 1 if t may have lost
  * others meanwhile: it had to wait for an answer, or gave some. */
 static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int write) {
-    int waited = 0, answered = 0, odds = unlikely(weft__delays) ? EARLY_SHARE : EPISODES, wish = -1;
+    int waited = 0, answered = 0, odds = unlikely(weft__words) ? 1024 : unlikely(weft__delays) ? EARLY_SHARE : EPISODES, wish = -1;
     if (unlikely(t->common)) waited = weft__shm_drop(t);
     for (;;) {
         uint16_t o = __atomic_load_n(&TABLE[line], __ATOMIC_ACQUIRE);
         if (o == t->slot || o == WEFT_SPLIT || o == WEFT_COMMON) return waited;
         if (o == WEFT_NOBODY) {
-            if (claim(t, line, site)) return waited;
-            continue;
+            if (!claim(t, line, site)) continue;
+            if (unlikely(weft__words) && line < WEAK_LINE(0) && !t->whole) split(t, line, site, 0);
+            return waited;
         }
         if (!write && unlikely(!t->reads)) {
             if (!t->no_reads) t->reads = weft__rt_may_map(WEFT_READS_SIZE);
@@ -1020,7 +1022,7 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             waited = 1;
             got = t->granted;
             if (!got) continue;
-            if (asked_again(line)) odds = EARLY_SHARE;
+            if (asked_again(line) && !weft__words) odds = EARLY_SHARE;
         }
         t->stirred = moment();
         if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds) && !weft__given && line < WEAK_LINE(0) && !t->whole) split(t, line, site, odds == EARLY_SHARE);

@@ -327,7 +327,7 @@ void weft__rec_lend(struct weft_thread *t, uint64_t site); /* around what wakes 
 void weft__rec_back(struct weft_thread *t);
 
 /* steer.c */
-extern int weft__steering, weft__delays;
+extern int weft__steering, weft__delays, weft__words;
 void weft__steer_open(void);
 void weft__steer_in(struct weft_thread *t);
 void weft__steer_born(struct weft_thread *c);

@@ -398,6 +398,7 @@ void weft__modules(struct weft_thread *t) {
 static void begin(struct weft_thread *t) {
     weft__started = (int64_t)weft__control->started;
     weft__delays = (weft__control->options & WEFT_OPT_DELAYS) != 0;
+    weft__words = (weft__control->options & WEFT_OPT_WORDS) != 0;
     if (weft__mode == WEFT_RECORD)
         weft__log_open();
     else
