@@ -30,7 +30,7 @@ test:
 bench: all
 	@BUILD=$(BUILD) bench/run.sh
 bench-kernels: all
-	@BUILD=$(BUILD) bench/run.sh --only kernels
+	@BUILD=$(BUILD) bench/kernels.py $(if $(QUICK),--quick) $(if $(MINUTES),--minutes $(MINUTES))
 soak: all
 	@BUILD=$(BUILD) tests/soak.sh
 real: all

@@ -8,8 +8,7 @@ tests/real/run.py. A time is that of the whole command, `weft record` and `weft 
 wall time times the cores that the threads can use, over the accesses to shared memory that the program says it made.
 Part `calls` shows what recording adds to a system call. Part `parallel` shows CPU seconds per second, and how often reads see what the other thread has just written.
 
-The result goes to bench/results.md (with --out elsewhere). Part `kernels` (bench/kernels, with each plan; Chimera's table 2 and figure 8) takes long:
-it runs only with --only kernels, and its result goes to bench/kernels.md."""
+The result goes to bench/results.md (with --out elsewhere). What Chimera's evaluation has is measured by kernels.py."""
 import argparse
 import datetime
 import json
@@ -17,6 +16,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -43,36 +43,30 @@ REAL_ARGS = {
     "xz": ["-T4", "-k", "-c", "-2", "--block-size=4MiB"],
     "zstd": ["-T4", "-q", "-k", "-c", "-12"],
 }
-# bench/kernels, and the sizes with which they are profiled: others than those that are measured, and small
-KERNELS = {
-    "radix": (1 << 14, 1 << 16, 1 << 18),
-    "fft": (64, 128, 256),
-    "ocean": (50, 100, 200),
-    "water": (200, 500, 1000),
-    "lu": (128, 256, 512),
-    "barnes": (500, 1000, 2000),
-    "scan": (2, 4, 8),
-    "load": (4, 8, 16),
-    "serve": (50, 100, 200),
-}
 
 
 def say(text):
     print(text, flush=True)
 
 
-def timed(command):
-    """Gives (wall seconds, CPU seconds, stdout, stderr)."""
+def timed(command, timeout=None):
+    """Gives (wall seconds, CPU seconds, stdout, stderr). Beyond the timeout all that it has started is killed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     t0 = time.monotonic()
-    p = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=timeout is not None)
+    try:
+        out, err = p.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        p.communicate()
+        raise
     wall = time.monotonic() - t0
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if p.returncode:
-        tail = p.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["?"]
+        tail = err.decode(errors="replace").strip().splitlines()[-1:] or ["?"]
         raise RuntimeError("%s: status %d: %s" % (" ".join(command), p.returncode, tail[0]))
     cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return wall, cpu, p.stdout, p.stderr
+    return wall, cpu, out, err
 
 
 def build(name):
@@ -306,141 +300,12 @@ def calls(options, lines):
     shutil.rmtree(trace, ignore_errors=True)
 
 
-def profile_kernel(name, flags, out, runs):
-    """A profile of so many runs, with 2 to 4 threads; gives its file."""
-    profile = out + ".weft-profile"
-    subprocess.run(["weft-cc", "-weft-plan=races", "-weft-profile", *flags, out + ".profiled"], check=True)
-    if os.path.exists(profile):
-        os.remove(profile)
-    for i in range(runs):
-        size, threads = KERNELS[name][i % 3], 2 + i // 3 % 3
-        timed(["weft", "profile", "-o", profile, "--", out + ".profiled", "-n", str(size), "-t", str(threads)])
-    say("  %s: profiled %d times" % (name, runs))
-    return profile
-
-
-def saturation(names, lines):
-    """How many pairs of regions the profiles had after so many runs (Chimera, section 7.3)."""
-    profiles = {}
-    for name in names:
-        with open(os.path.join(WORK, name + ".weft-profile"), encoding="utf-8") as f:
-            text = f.read()
-        added = [int(n) for n in re.findall(r"^added (\d+)$", text, re.M)]
-        counts = [int(n) for n in re.findall(r"^region (\d+) ", text, re.M)]
-        profiles[name] = added, counts
-    steps = [n for n in (1, 2, 3, 5, 10, 20, 50, 100) if n <= max(len(added) for added, _ in profiles.values())]
-    lines += [
-        "",
-        "## Profiles",
-        "",
-        "Pairs of regions that had run beside each other after so many runs. Sizes are smaller than those that are measured, with 2 to 4 threads.",
-        "",
-        "| kernel | regions | entered | %s | last run that added some |" % " | ".join("%d run%s" % (n, "s"[: n > 1]) for n in steps),
-        "| --- | ---: | ---: |%s ---: |" % (" ---: |" * len(steps)),
-    ]
-    for name, (added, counts) in profiles.items():
-        last = max((i + 1 for i, n in enumerate(added) if n), default=0)
-        cells = " | ".join(str(sum(added[:n])) for n in steps)
-        lines.append("| %s | %d | %d | %s | %d |" % (name, len(counts), sum(n > 0 for n in counts), cells, last))
-
-
-def build_kernel(name, plans, runs):
-    """Gives the native program, and for each plan the program and what -weft-stats says of it. Plan races+profile is races with a profile."""
-    source, out = os.path.join(BENCH, "kernels", name + ".c"), os.path.join(WORK, name)
-    flags = ["-O2", "-g", "-pthread", source, "-lm", "-o"]
-    subprocess.run([shutil.which("clang-19") or "clang", *flags, out + ".native"], check=True)
-    built = {}
-    for plan in plans:
-        stats = "%s.%s.json" % (out, plan)
-        how = ["-weft-plan=" + plan]
-        if plan == "races+profile":
-            how = ["-weft-plan=races", "-weft-profile=" + profile_kernel(name, flags, out, runs)]
-        subprocess.run(["weft-cc", *how, "-weft-stats=" + stats, *flags, out + "." + plan], check=True)
-        with open(stats, encoding="utf-8") as f:
-            built[plan] = (out + "." + plan, json.load(f))
-    return out + ".native", built
-
-
-def kernels(options, lines):
-    """bench/kernels with each plan: Chimera's table 2, and figure 8, its ratios by the number of threads."""
-    names = options.kernels.split(",") if options.kernels else list(KERNELS)
-    plans = options.plans.split(",")
-    built = {name: build_kernel(name, plans, options.profile_runs) for name in names}
-
-    def measured(name, plan, threads):
-        native, weft = built[name][0], built[name][1][plan][0]
-        tail = ["-t", str(threads)] + (["-n", str(options.size)] if options.size else [])
-        try:
-            label = "%s, %s, %d threads" % (name, plan, threads)
-            return in_turn([native, *tail], [weft, *tail], options.rounds, label)
-        except (RuntimeError, subprocess.CalledProcessError, OSError) as e:
-            say("  FAILED %s, plan %s, %d threads: %s" % (name, plan, threads, e))
-            options.failed.append("%s (%s, %d threads)" % (name, plan, threads))
-            return None
-
-    four = {(name, plan): measured(name, plan, 4) for name in names for plan in plans}
-    lines += [
-        "## 4 threads",
-        "",
-        "Seconds are wall time, ratios are of CPU seconds of the whole command. Every replay was identical.",
-        "",
-        "| kernel | plan | native s | record s | replay s | record/native | replay/record | edges | inputs | log bytes | checks in the code |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for (name, plan), run in four.items():
-        if not run:
-            lines.append("| %s | %s | failed | | | | | | | | |" % (name, plan))
-            continue
-        t, numbers, _ = run
-        stats = built[name][1][plan][1]
-        lines.append(
-            "| %s | %s | %.2f | %.2f | %.2f | %.2f | %.2f | %d | %d | %d | %d of %d |"
-            % (
-                name,
-                plan,
-                t["native"],
-                t["record"],
-                t["replay"],
-                t["record cpu"] / t["native cpu"],
-                t["replay cpu"] / t["record cpu"],
-                numbers["edges"],
-                numbers["inputs"],
-                numbers["bytes"],
-                stats["ordered"],
-                stats["accesses"],
-            )
-        )
-    if options.threads:
-        counts = sorted({4, *(int(n) for n in options.threads.split(","))})
-        lines += [
-            "",
-            "## By the number of threads",
-            "",
-            "CPU seconds of record/native. There are %d cores: more threads than that take turns." % CORES,
-            "",
-            "| kernel | plan | %s |" % " | ".join("%d threads" % n for n in counts),
-            "| --- | --- |%s" % (" ---: |" * len(counts)),
-        ]
-        for name, plan in four:
-            runs = [four[name, plan] if n == 4 else measured(name, plan, n) for n in counts]
-            cells = ["%.2f" % (r[0]["record cpu"] / r[0]["native cpu"]) if r else "failed" for r in runs]
-            lines.append("| %s | %s | %s |" % (name, plan, " | ".join(cells)))
-    if "races+profile" in plans:
-        saturation(names, lines)
-    lines.append("")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9, help="of native, record, replay (9)")
     parser.add_argument("--seconds", type=float, default=1.1, help="that a native run takes at least (1.1)")
-    parser.add_argument("--only", choices=("micro", "calls", "real", "parallel", "kernels"), help="one part; prints, and writes no file but kernels.md")
+    parser.add_argument("--only", choices=("micro", "calls", "real", "parallel"), help="one part; prints, and writes no file")
     parser.add_argument("--out", help="file to write (bench/results.md)")
-    parser.add_argument("--kernels", help="of part kernels only these, with commas between")
-    parser.add_argument("--plans", default="shared,races,races+profile", help="of part kernels (shared,races,races+profile, which has a profile; all is the naive one)")
-    parser.add_argument("--profile-runs", type=int, default=20, help="of each kernel, for plan races+profile (20)")
-    parser.add_argument("--threads", default="2,8", help="of part kernels, beside 4 (2,8)")
-    parser.add_argument("--size", type=int, help="of part kernels: -n for each (their own)")
     options = parser.parse_args()
     options.failed = []
     os.environ["PATH"] = os.path.join(BUILD, "bin") + os.pathsep + os.environ["PATH"]
@@ -448,20 +313,19 @@ def main():
         sys.exit("bench: no weft-cc in %s: run make first" % os.path.join(BUILD, "bin"))
     os.makedirs(WORK, exist_ok=True)
     lines = [
-        "# Kernels" if options.only == "kernels" else "# Benchmarks",
+        "# Benchmarks",
         "",
-        "Written by `make bench%s` on %s, %d cores: medians of %d rounds of native, record, replay in turn; load average at the start %.1f."
-        % ("-kernels" if options.only == "kernels" else "", datetime.date.today().isoformat(), CORES, options.rounds, os.getloadavg()[0]),
+        "Written by `make bench` on %s, %d cores: medians of %d rounds of native, record, replay in turn; load average at the start %.1f."
+        % (datetime.date.today().isoformat(), CORES, options.rounds, os.getloadavg()[0]),
         "",
     ]
-    for name, part in (("micro", micro), ("calls", calls), ("real", real), ("parallel", parallel), ("kernels", kernels)):
-        if options.only == name or (options.only is None and name != "kernels"):
+    for name, part in (("micro", micro), ("calls", calls), ("real", real), ("parallel", parallel)):
+        if options.only in (None, name):
             say("bench: %s" % name)
             part(options, lines)
     text = "\n".join(lines)
     print("\n" + text)
-    files = {None: "results.md", "kernels": "kernels.md"}
-    out = options.out or (os.path.join(BENCH, files[options.only]) if options.only in files else None)
+    out = options.out or (None if options.only else os.path.join(BENCH, "results.md"))
     if out:
         with open(out, "w", encoding="utf-8") as f:
             f.write(text)
