@@ -221,6 +221,15 @@ struct Pair {
 };
 thread_local std::vector<Pair> pairs; // of the function that is being rewritten: values in a loop, and in a copy of it
 
+// Nothing is divided by something that may be 0: by 1 then. In a loop that has turns it is not. (A step that is known only before the loop.)
+struct Divisible : SCEVRewriteVisitor<Divisible> {
+    using SCEVRewriteVisitor::SCEVRewriteVisitor;
+    const SCEV *visitUDivExpr(const SCEVUDivExpr *d) {
+        const SCEV *by = visit(d->getRHS());
+        return SE.getUDivExpr(visit(d->getLHS()), SE.isKnownNonZero(by) ? by : SE.getUMaxExpr(by, SE.getOne(by->getType())));
+    }
+};
+
 struct Bounds {
     Function &f;
     const struct weft_bounds *to;
@@ -234,7 +243,7 @@ struct Bounds {
 
     const SCEV *turnsOf(Loop *l) {
         const SCEV *turns = se.getSymbolicMaxBackedgeTakenCount(l);
-        return isa<SCEVCouldNotCompute>(turns) || se.getTypeSizeInBits(turns->getType()) > 64 ? nullptr : se.getNoopOrZeroExtend(turns, i64);
+        return isa<SCEVCouldNotCompute>(turns) || se.getTypeSizeInBits(turns->getType()) > 64 ? nullptr : se.getNoopOrZeroExtend(Divisible(se).visit(turns), i64);
     }
 
     // The accesses that are checked go to `add`. False: a thread may let go of its memory in the loop.
