@@ -112,6 +112,19 @@ void sorted(const int *p, int n) {
     for (int i = 1; i < n; i++)
         if (p[i - 1] > p[i]) wrong(i);
 }
+// The turns of the outer loop are a quotient: nothing is divided by 0, and the nest has a copy.
+// CHECK-LABEL: define {{.*}}@stages(
+// CHECK: call i64 @llvm.umax.i64(i64 {{.*}}, i64 1)
+// CHECK: udiv i64
+// CHECK: {{^}}weft.fast:
+void stages(long *p, long n, long half) {
+    for (long start = 0; start < n; start += 2 * half)
+        for (long k = 0; k < half; k++) {
+            long a = p[start + k], b = p[start + half + k];
+            p[start + k] = a * 3 + b;
+            p[start + half + k] = a - b;
+        }
+}
 // Round a ring: what comes before its end, and what comes behind it.
 // CHECK-LABEL: define {{.*}}@around(
 // CHECK: store volatile i8 2

@@ -1,5 +1,5 @@
 /* Proves: nests of short loops whose memory is looked at once before all of them replay exactly when others take some of it meanwhile, in the
- * outer loop or in an inner one: blocks, triangles, steps that are not known when it is compiled, loops that do not run at all, two inner loops behind
+ * outer loop or in an inner one: blocks, triangles, steps that are not known when it is compiled (so turns are a quotient), loops that do not run at all, two inner loops behind
  * each other, values that go from turn to turn, early ends, and dead registers and stack afterwards. */
 // RUN: %rr %s %t
 // RUN: %rr %s %t -O3
@@ -55,6 +55,14 @@ static NOINLINE uint32_t convolve(const uint32_t *p, int x0, int y0, int n) {
         for (int x = 0; x < n; x++) s += p[(y0 + y) * 64 + x0 + x] * (uint32_t)kernel[(y * n + x) % 9];
     return s;
 }
+static NOINLINE void stages(uint32_t *p, int n, int half) {
+    for (int start = 0; start < n; start += 2 * half)
+        for (int k = 0; k < half; k++) {
+            uint32_t a = p[start + k], b = p[start + half + k];
+            p[start + k] = a * 3 + b;
+            p[start + half + k] = a - b;
+        }
+}
 static NOINLINE int search(const uint32_t *p, int n, uint32_t what) {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < 12; j++)
@@ -76,7 +84,7 @@ static uint64_t cook(int me) {
     for (long i = 0; i < rounds; i++) {
         int n = (int)(h % 15) + 1, m = (int)((h >> 8) % 40), at = (int)((h >> 16) % 2000), mine = (h >> 32) % 4 != 0;
         if (mine) at = me * (2000 / threads);
-        switch ((h >> 40) % 8) {
+        switch ((h >> 40) % 9) {
         case 0:
             multiply(blocks[mine ? me % BLOCKS : (h >> 12) % BLOCKS], blocks[(h >> 20) % BLOCKS], blocks[(h >> 28) % BLOCKS]);
             break;
@@ -85,6 +93,9 @@ static uint64_t cook(int me) {
         case 3: h = mix(h, strided(grid + at + 100, (h >> 50) % 3 ? n + 3 : -3, n, n)); break;
         case 4: h = mix(h, twice(grid + at, n, (int)(h >> 44) % 8)); break;
         case 5: h = mix(h, convolve(grid, (int)(h >> 3) % 48 & 47, (int)(h >> 13) % 48 & 47, n)); break;
+        case 7: /* none of them with n 0: then the step may be 0 */
+            for (int half = n & 1; half < 32; half += half + !half) stages(grid + at, half ? 64 : 0, half);
+            break;
         case 6: h = mix(h, (uint64_t)search(grid + at, n, (uint32_t)(h >> 9) & 0xff)); break;
         default: h = mix(h, dead(4, h, h ^ 1, h ^ 2, (uint64_t)grid[at])); h = mix(h, grid[(h >> 5) % 4096]);
         }
