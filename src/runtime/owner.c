@@ -219,7 +219,7 @@ void weft__rec_release(struct weft_thread *t) {
  * for again and again come soon and are long, so that they cover the whole of a short run; so are the first ones of a process. Of others a
  * line would have too many where much memory goes from thread to thread once in a while: each access of a split line costs as much as a hand-over. */
 
-#define HEAT (1u << 15)
+#define HEAT (PAGE_LINES << 9)
 static struct heat {
     uint32_t when;     /* tsc >> 10: last asked for, or accessed while split */
     uint32_t since;    /* and last shared */
@@ -279,7 +279,12 @@ _Static_assert(sizeof(struct page_heat) == 16, "in one cache line");
 #endif
 
 static uint64_t line_bit(uint32_t line) { return 1ull << (line % PAGE_LINES); }
-static struct heat *line_heat(uint32_t line) { return &heat[(line * 2654435761u) >> 17]; }
+/* Those of a page lie side by side: to share a page looks at all of them. But where threads go through many pages at the same pace, the same lines of two pages
+ * should not meet. */
+static struct heat *line_heat(uint32_t line) {
+    uint32_t h = line / PAGE_LINES * 2654435761u;
+    return &heat[(h >> 23) * PAGE_LINES + (line ^ (h >> 17 & 56)) % PAGE_LINES];
+}
 static struct page_heat *heat_of_page(uint32_t line) { return &page_heat[((line / PAGE_LINES) * 2654435761u) >> 17]; }
 
 /* An access of a SPLIT line by t; crossed: the word was another's. Whether the episode is over. */
