@@ -16,8 +16,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-static int vm_lock;
-void weft__sys_vm_forked(void) { vm_lock = 0; }
+static int vm_lock, lease_lock;
+void weft__sys_vm_forked(void) { vm_lock = lease_lock = 0; }
 
 int64_t weft__started; /* ns since 1970, by the clock of the times of files */
 #define NS 1000000000l
@@ -60,25 +60,39 @@ static int same_bytes(const unsigned char *p, const unsigned char *q, size_t n) 
     return !n;
 }
 
-static void log_mapped(struct weft_thread *t, long nr, const long a[6], long r, const struct weft_shm_file *id, int64_t size, const void *head, size_t hn) {
-    size_t n = mapped_size(a, size);
-    int may = a[2] == PROT_READ && n >= SHOWN_MIN && hn + n <= WEFT_BLOCK_MAX;
-    struct shown *s = NULL, now = {.id = *id, .at = a[5], .head = hn, .size = n};
+/* What is known of a file that is mapped, in front of the bytes. */
+struct mapped {
+    int64_t size, mtime;
+    char path[1024];
+};
+#define MAPPED_HEAD offsetof(struct mapped, path)
+static size_t mapped_head(struct mapped *f, long fd) {
+    char link[64];
+    weft__format(link, sizeof link, "/proc/self/fd/%d", (int)fd);
+    long n = weft__raw(SYS_readlink, link, f->path, sizeof f->path - 1);
+    return MAPPED_HEAD + (n > 0 ? (size_t)n : 0) + 1;
+}
+
+static void log_mapped(struct weft_thread *t, long nr, const long a[6], long r, const struct weft_shm_file *id, struct mapped *f) {
+    size_t n = mapped_size(a, f->size);
+    int may = a[2] == PROT_READ && n >= SHOWN_MIN && sizeof *f + n <= WEFT_BLOCK_MAX;
+    struct shown *s = NULL;
     for (unsigned i = 0; may && i < SHOWN && !s; i++)
-        if (shown[i].id.dev == id->dev && shown[i].id.ino == id->ino && shown[i].at == a[5] && shown[i].head == hn && shown[i].size == n) s = &shown[i];
-    if (s && s->bytes && same_bytes(s->bytes, head, hn) && weft__same((char *)r, s->bytes + hn, n & ~7ul) &&
-        weft__same((char *)r + n - 8, s->bytes + hn + n - 8, 8)) {
-        weft__log_hashed(t, (uint64_t)nr, r, s->bytes, hn + n, s->hash);
+        if (shown[i].id.dev == id->dev && shown[i].id.ino == id->ino && shown[i].at == a[5] && shown[i].size == n) s = &shown[i];
+    /* The path is what it was then: to ask for it takes as long as to map the file. */
+    if (s && s->bytes && same_bytes(s->bytes, (unsigned char *)f, MAPPED_HEAD) && weft__same((char *)r, s->bytes + s->head, n & ~7ul) &&
+        weft__same((char *)r + n - 8, s->bytes + s->head + n - 8, 8)) {
+        weft__log_hashed(t, (uint64_t)nr, r, s->bytes, s->head + n, s->hash);
         return;
     }
-    size_t got = mapped_bytes(t, a, n, hn);
-    weft__copy(t->bounce, head, hn);
+    size_t hn = mapped_head(f, a[4]), got = mapped_bytes(t, a, n, hn);
+    weft__copy(t->bounce, f, hn);
     weft__log_input(t, (uint64_t)nr, r, t->bounce, hn + got);
     if (!may || got < n) return;
-    if (!s) {
-        s = &shown[next_shown++ % SHOWN];
+    if (!s || s->head != hn) {
+        if (!s) s = &shown[next_shown++ % SHOWN];
         if (s->bytes) weft__raw(SYS_munmap, s->bytes, s->head + s->size);
-        *s = now;
+        *s = (struct shown){.id = *id, .at = a[5], .head = hn, .size = n};
         return;
     }
     if (!s->bytes) s->bytes = weft__rt_map(hn + n);
@@ -86,22 +100,38 @@ static void log_mapped(struct weft_thread *t, long nr, const long a[6], long r, 
     s->hash = weft_hash(s->bytes, hn + n);
 }
 
+/* Whether anybody has the file open for writing: then there is no lease for reading. (Were it to be broken in this moment, a signal would say so: one that is
+ * ignored.) */
+static int lease_refused(long fd) {
+    weft__raw(SYS_fcntl, fd, F_SETSIG, SIGURG);
+    long r = weft__raw(SYS_fcntl, fd, F_SETLEASE, F_RDLCK);
+    if (!r) weft__raw(SYS_fcntl, fd, F_SETLEASE, F_UNLCK);
+    return r == -EAGAIN;
+}
+
 /* Whether another process may write the file: its time does not tell, since a page that was written once may be written
- * again. Files in memory have no such time at all; for others a lease is tried, which is not given while it is open for
- * writing. (Were it to be broken in this moment, a signal would say so: one that is ignored.) */
-static int may_be_written(long fd) {
+ * again. Files in memory, which have no device, have no such time at all; for others a lease is tried. The descriptor is as it was afterwards. If it is
+ * in use for such things, another one is opened; this takes as long as all else. */
+static int may_be_written(long fd, uint64_t dev) {
     char link[64];
     struct { long type, rest[14]; } fs = {0};
-    weft__raw(SYS_fstatfs, fd, &fs);
+    if (!(dev >> 8 & 0xfff)) weft__raw(SYS_fstatfs, fd, &fs);
     if (fs.type == 0x01021994) return 1;
+    weft__lock(&lease_lock);
+    int used = weft__raw(SYS_fcntl, fd, F_GETSIG, 0) || weft__raw(SYS_fcntl, fd, F_GETOWN, 0) || weft__raw(SYS_fcntl, fd, F_GETLEASE, 0) != F_UNLCK, r = 0;
+    if (!used) {
+        r = lease_refused(fd); /* who gets one becomes the owner */
+        weft__raw(SYS_fcntl, fd, F_SETOWN, 0);
+        weft__raw(SYS_fcntl, fd, F_SETSIG, 0);
+    }
+    weft__unlock(&lease_lock);
+    if (!used) return r;
     weft__format(link, sizeof link, "/proc/self/fd/%d", (int)fd);
     long own = weft__raw(SYS_open, link, O_RDONLY | O_CLOEXEC, 0);
     if (own < 0) return 0;
-    weft__raw(SYS_fcntl, own, F_SETSIG, SIGURG);
-    long r = weft__raw(SYS_fcntl, own, F_SETLEASE, F_RDLCK);
-    weft__raw(SYS_fcntl, own, F_SETLEASE, F_UNLCK);
+    r = lease_refused(own);
     weft__raw(SYS_close, own);
-    return r == -EAGAIN;
+    return r;
 }
 
 /* Pages of a mapping that lie beyond the end of its file: SIGBUS, as from any file that is too short. */
@@ -150,10 +180,7 @@ long weft__sys_vm(struct weft_thread *t, long nr, const long a[6]) {
         uint64_t end = weft__place_brk(0);
         if ((uint64_t)a[0] >= WEFT_PLACE_BRK && (uint64_t)a[0] < end) weft__take(t, (void *)a[0], end - (uint64_t)a[0]);
     }
-    struct {
-        int64_t size, mtime;
-        char path[1024];
-    } f = {0};
+    struct mapped f = {0};
     size_t fn = 0;
     int keep = 0, again = 0;
     int is_shared = nr == SYS_mmap && ((a[3] & MAP_TYPE) == MAP_SHARED || (a[3] & MAP_TYPE) == MAP_SHARED_VALIDATE);
@@ -175,14 +202,10 @@ long weft__sys_vm(struct weft_thread *t, long nr, const long a[6]) {
         int writable = 0;
         struct weft_shm_file id = {0};
         if (is_file) {
-            char link[64];
-            weft__format(link, sizeof link, "/proc/self/fd/%d", (int)a[4]);
-            long n = weft__raw(SYS_readlink, link, f.path, sizeof f.path - 1);
             struct { char x[144]; } st;
             weft__raw(SYS_fstat, a[4], &st);
             __builtin_memcpy(&f.size, st.x + 48, 8);
             __builtin_memcpy(&f.mtime, st.x + 88, 8);
-            fn = 16 + (n > 0 ? (size_t)n : 0) + 1;
             uint64_t links;
             int64_t ns;
             __builtin_memcpy(&links, st.x + 16, 8);
@@ -192,7 +215,7 @@ long weft__sys_vm(struct weft_thread *t, long nr, const long a[6]) {
             writable = !failed(flags) && (flags & O_ACCMODE) == O_RDWR;
             int data = !(a[2] & PROT_EXEC), own = data && t->maps == WEFT_MAPS_OWN;
             int written = data && (!links || f.mtime * NS + ns >= weft__started || weft__shm_file_written(&id));
-            is_region = is_shared && (writable || (own && (written || may_be_written(a[4]))));
+            is_region = is_shared && (writable || (own && (written || may_be_written(a[4], id.dev))));
             /* The loader maps libraries so. What else it maps, and what libraries do, is data: its list of libraries, character sets. */
             int library = !own && (a[3] & MAP_DENYWRITE);
             keep = written || (data && !library && (f.size - a[5] <= KEEP_MAX || a[1] <= KEEP_MAX));
@@ -200,7 +223,7 @@ long weft__sys_vm(struct weft_thread *t, long nr, const long a[6]) {
                 if (a[2] & PROT_EXEC) weft__refuse("mmap: a shared mapping of a file that is executed and may be written cannot be recorded yet");
                 if (writable) weft__shm_file_write(&id);
                 f.size = REGION_SIZE;
-                fn = 16;
+                fn = MAPPED_HEAD;
                 keep = 0;
             } else if (is_shared)
                 for (int i = 3; i < 6; i++) b[i] = a[i];
@@ -238,9 +261,11 @@ long weft__sys_vm(struct weft_thread *t, long nr, const long a[6]) {
         if (failed(r) && region.back) weft__raw(SYS_munmap, region.back, region.size);
         if (touches && changes && !failed(r)) again = weft__shm_changed(t, nr, a, r, &moved);
         if (keep && !failed(r))
-            log_mapped(t, nr, a, r, &id, f.size, &f, fn);
-        else
+            log_mapped(t, nr, a, r, &id, &f);
+        else {
+            if (is_file && !fn) fn = mapped_head(&f, a[4]);
             weft__log_input(t, (uint64_t)nr, r, &f, fn);
+        }
         weft__unlock(&vm_lock);
         if (again) add_moved(t, &moved, a[0]);
         if (is_region && !failed(r)) {

@@ -1,8 +1,9 @@
 /* Proves: what a file shows where it is mapped again and again replays exactly, also when it was changed and its times do not tell, or
- * is shorter; each thread maps files of its own, and one that all map. */
+ * is shorter; each thread maps files of its own, and one that all map. A descriptor keeps its signal, owner and lease when it is mapped. */
 // RUN: %rr %s %t
 #include "common.h"
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -23,12 +24,16 @@ static void yesterday(int fd) {
     if (futimens(fd, then)) exit(3);
 }
 
-static uint64_t shown(const char *path, uint64_t h, size_t n, int flags) {
+static uint64_t shown(const char *path, uint64_t h, size_t n, int flags, long round) {
     int fd = open(path, O_RDONLY);
     struct stat st;
     if (fd < 0 || fstat(fd, &st)) exit(3);
     if (n > (size_t)st.st_size) n = (size_t)st.st_size;
+    if (round % 5 == 1 && fcntl(fd, F_SETSIG, SIGURG)) exit(3);
+    if (round % 5 == 3) fcntl(fd, F_SETLEASE, F_RDLCK); /* it may be refused */
+    int sig = fcntl(fd, F_GETSIG), own = fcntl(fd, F_GETOWN), lease = fcntl(fd, F_GETLEASE);
     unsigned char *p = (unsigned char *)mmap(NULL, n, PROT_READ, flags, fd, 0);
+    if (sig != fcntl(fd, F_GETSIG) || own != fcntl(fd, F_GETOWN) || lease != fcntl(fd, F_GETLEASE)) exit(4);
     close(fd);
     if (p == MAP_FAILED) exit(3);
     h = mix(mix_bytes(h, p, n), (uintptr_t)p);
@@ -44,8 +49,8 @@ static uint64_t look(int me) {
     int fd = make(own, (uint64_t)me);
     yesterday(fd);
     for (long i = 0; i < rounds; i++) {
-        h = shown(all, h, SIZE, i % 2 ? MAP_PRIVATE : MAP_SHARED);
-        h = shown(own, h, i % 7 ? SIZE : 9000, MAP_PRIVATE);
+        h = shown(all, h, SIZE, i % 2 ? MAP_PRIVATE : MAP_SHARED, i / 2);
+        h = shown(own, h, i % 7 ? SIZE : 9000, MAP_PRIVATE, i);
         if (i % 10 == 9) { /* another byte, where nobody looks first */
             unsigned char c = (unsigned char)h;
             if (pwrite(fd, &c, 1, (long)(h >> 8) % SIZE) != 1) exit(3);
