@@ -155,14 +155,18 @@ static void put(uint64_t set[4], const char *s, int in) {
     }
 }
 /* What is beyond ASCII may be white space or a decimal point of the locale. No more than these can be part of a number, in whatever base. */
+#define BITS(from, to) (~0ul << ((from) & 63) & ~0ul >> (63 - ((to) & 63)))
+#define BIT(c) BITS(c, c)
+static const struct span number = {
+    .skips = 1,
+    .skip = {BITS('\t', '\r') | BIT(' '), 0, ~0ul, ~0ul},
+    .on = {BITS('\'', ')') | BITS('+', '.') | BITS('0', '9'), BITS('A', 'Z') | BIT('_') | BITS('a', 'z'), ~0ul, ~0ul},
+};
 static void span_of(struct span *s, int until, uint64_t what) {
     *s = (struct span){0};
-    if (until == WEFT_UNTIL_NUMBER) {
-        s->skips = 1;
-        s->skip[2] = s->skip[3] = s->on[2] = s->on[3] = ~0ul;
-        put(s->skip, " \t\n\v\f\r", 1);
-        put(s->on, "+-.,'()_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 1);
-    } else if (until == WEFT_UNTIL_ONE_OF) {
+    if (until == WEFT_UNTIL_NUMBER)
+        *s = number;
+    else if (until == WEFT_UNTIL_ONE_OF) {
         s->on[0] = ~1ul;
         s->on[1] = s->on[2] = s->on[3] = ~0ul;
         put(s->on, (const char *)what, 0);
