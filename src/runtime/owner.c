@@ -139,13 +139,15 @@ struct stripe {
     uint32_t step; /* as in struct weft_pos; not DONE after a split */
     uint32_t zero;
 };
-static struct stripe stripes[STRIPES];
+static struct stripe stripes[STRIPES] __attribute__((aligned(64)));
 /* Order of operations on mutexes, streams and the like: by address, in a table of their own so that racing data does not
  * slow them down. */
 #define OBJECTS (1u << 14)
-static struct stripe objects[OBJECTS];
-/* Where memory was last mapped or unmapped. */
-static struct stripe maps;
+static struct stripe objects[OBJECTS] __attribute__((aligned(64)));
+/* Where memory was last mapped or unmapped: not beside what all threads read. */
+static struct {
+    _Alignas(64) struct stripe last;
+} maps;
 
 static void stripe_lock(struct stripe *s) {
     for (int i = 0;; i++) {
@@ -228,7 +230,8 @@ static struct heat {
     uint16_t reads, caution;       /* hand-overs to readers in a row; how many it takes until it is shared (log2) */
     uint16_t seen, crossed, mixed; /* accesses; those of a word that another one accessed last; those of such a line */
     uint16_t asked;    /* who had it before had to be asked */
-} heat[HEAT];
+    uint32_t zero[2];  /* none lies in two cache lines */
+} heat[HEAT] __attribute__((aligned(32)));
 static uint32_t first_episodes; /* up to LONG_FIRST */
 static uint32_t first_takes;    /* up to FIRST_TAKES */
 /* All that is known of a page lies side by side: a hand-over looks at most of it, and what another thread changed last has to be fetched. */
@@ -309,7 +312,8 @@ static int wish_for(uint32_t line, int write) {
     struct heat *h = line_heat(line);
     struct page_heat *p = heat_of_page(line);
     if (write) {
-        h->reads = p->reads = 0;
+        if (h->reads) h->reads = 0;
+        if (p->reads) p->reads = 0;
         return WEFT_OWN;
     }
     if (line >= WEAK_LINE(0)) return WEFT_SHARE;
@@ -356,7 +360,8 @@ static int asked_again(uint32_t line) {
 /* A line was taken from a thread that is outside: how often an episode begins then. Servers, whose threads mostly wait, hand over everything that way, again
  * and again, and each episode costs as much as many hand-overs. (Apache: 74 of the 99 misses of a request were accesses of split lines.) */
 static int rare(uint32_t line) {
-    line_heat(line)->asked = 0;
+    struct heat *h = line_heat(line);
+    if (h->asked) h->asked = 0;
     if (first_takes >= FIRST_TAKES) return FEWER;
     first_takes++;
     return EPISODES;
@@ -842,9 +847,9 @@ static int claim(struct weft_thread *t, uint32_t line, uint64_t site) {
         if (__atomic_load_n(&TABLE[i], __ATOMIC_RELAXED) == WEFT_NOBODY)
             __atomic_compare_exchange_n(&TABLE[i], &z, me, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
     }
-    stripe_lock(&maps); /* after the last of them was claimed */
-    stripe_edge(t, site, &maps);
-    stripe_unlock(&maps);
+    stripe_lock(&maps.last); /* after the last of them was claimed */
+    stripe_edge(t, site, &maps.last);
+    stripe_unlock(&maps.last);
     return 1;
 }
 
@@ -983,6 +988,10 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             if (unlikely(weft__words) && line < WEAK_LINE(0) && !t->whole) split(t, line, site, 0);
             return waited;
         }
+        /* What follows looks at all of these one after the other, and other threads changed them last. */
+        if (is_thread(o)) weft__prefetch(weft__threads[o]);
+        weft__prefetch(line_heat(line));
+        weft__prefetch(heat_of_page(line));
         if (!write && unlikely(!t->reads)) {
             if (!t->no_reads) t->reads = weft__rt_may_map(WEFT_READS_SIZE);
             t->no_reads = !t->reads;
@@ -1403,13 +1412,13 @@ int weft__rec_take(struct weft_thread *t, uint64_t p, uint64_t n, uint64_t site,
 
 /* ---- memory is mapped and unmapped: t is at (clock, 0), and one does it at a time ------------------------------------ */
 
-void weft__rec_maps_begin(void) { stripe_lock(&maps); }
+void weft__rec_maps_begin(void) { stripe_lock(&maps.last); }
 void weft__rec_maps_end(struct weft_thread *t, int done) {
     if (done) {
-        stripe_edge(t, 0, &maps);
-        stripe_mark(t, 0, &maps, WEFT_DONE);
+        stripe_edge(t, 0, &maps.last);
+        stripe_mark(t, 0, &maps.last, WEFT_DONE);
     }
-    stripe_unlock(&maps);
+    stripe_unlock(&maps.last);
 }
 
 static uint64_t last_line(uint64_t p, uint64_t n) {
@@ -1477,7 +1486,7 @@ void weft__rec_end(struct weft_thread *t) {
     weft__rec_out(t);
 }
 
-/* t is IN from here on, unless the world stands still. */
+/* t is IN from here on, unless the world stands still; its lock is held. */
 static void come_in(struct weft_thread *t) {
     for (;;) {
         if (unlikely(weft__steering)) weft__steer_in(t);
@@ -1489,7 +1498,6 @@ static void come_in(struct weft_thread *t) {
         weft__raw(SYS_futex, &stopped, FUTEX_WAIT_PRIVATE, 1, 0);
     }
     t->state = WEFT_IN;
-    weft__unlock(&t->lock);
 }
 
 /* (clock, 0) comes after the last fork. */
@@ -1501,8 +1509,15 @@ void weft__rec_after_fork(struct weft_thread *t) {
 
 void weft__rec_in(struct weft_thread *t) {
     come_in(t);
+    /* Nobody asked while it was OUT (I5), and who does from here on, or stops it, takes the lock first: so no 0 is overwritten but that of a signal, and
+     * what unlocks is a full barrier. */
+    __atomic_store_n(&t->tls->limit, t->tls->outside ? 0 : WEFT_NEVER, __ATOMIC_RELAXED);
+    weft__unlock(&t->lock);
     weft__rec_after_fork(t);
-    rearm(t, 0);
+    if (unlikely(weft__steering))
+        rearm(t, 0);
+    else if (unlikely(__atomic_load_n(&t->sig_pending, __ATOMIC_SEQ_CST)))
+        __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
 }
 
 /* A new thread, before its first tick. */
@@ -1510,6 +1525,7 @@ void weft__rec_begin(struct weft_thread *t) {
     t->waiters = NULL;
     tell_reads(t);
     come_in(t);
+    weft__unlock(&t->lock);
 }
 
 /* ---- the world stops: t, at (clock, 0), is the only thread inside, and its position comes after where all others stand.
@@ -1552,6 +1568,7 @@ void weft__rec_go(struct weft_thread *t) {
     if (unlikely(weft__steering)) {
         weft__rec_out(t);
         come_in(t);
+        weft__unlock(&t->lock);
     }
     rearm(t, 0);
 }
@@ -1592,8 +1609,10 @@ void weft__rec_forked(struct weft_thread *t) {
 }
 
 /* An operation on a lock, stream or the like: (clock, 0) comes after the last operation on it. */
+static struct stripe *stripe_of(const void *object) { return &objects[((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 50]; }
+void weft__rec_order_soon(const void *object) { weft__prefetch(stripe_of(object)); }
 static struct stripe *object_lock(struct weft_thread *t, const void *object) {
-    struct stripe *s = &objects[((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 50];
+    struct stripe *s = stripe_of(object);
     stripe_lock(s);
     stripe_edge(t, 0, s);
     stripe_mark(t, 0, s, WEFT_DONE);

@@ -90,16 +90,26 @@ struct weft_range {
 };
 
 struct weft_thread {
-    /* Protocol words, touched by other threads: a cache line of their own. */
+    /* What other threads touch who take something from this one: a cache line of its own. (Each further one that they touched would have to be fetched by
+     * them, and then by the thread again.) */
     _Alignas(128) int lock;       /* futex mutex: 0 free, 1 held, 2 held and somebody sleeps */
     int state;                    /* enum weft_state; under lock */
     struct weft_thread *waiters;  /* threads that asked this one; pushed under lock; popped by this thread under lock */
     struct weft_pos here;         /* while not IN: where the thread stands; under lock */
+    uint32_t slot;
     uint32_t closing;             /* a page of which lines are the thread's own, but others may still read them, + 1; under lock */
-    uint64_t closing_lines;       /* these; under lock */
     uint32_t keeps;               /* while WAITING: a line that it was given in its sleep, and has still to use, + 1; under lock */
-    struct weft_tls *tls;         /* of the living thread */
     int dozes;                    /* futex word: 1: OUT until something is taken from it; under lock */
+#define WEFT_LOST 16u
+    uint32_t nlost;               /* pages of which it has lost lines since it last found that it has all that its loop touches (loops.c); */
+    /* And what they touch now and then. */
+    _Alignas(64) uint32_t lost[WEFT_LOST]; /* which ones, of at most so many; set under its lock, or by itself */
+    uint64_t closing_lines;       /* those of the page; under lock */
+    struct weft_tls *tls;         /* of the living thread */
+    /* Shared lines that the thread may read (WEFT_READS_ADDR): a word for each page. Written by the thread while it is IN, by others under its
+     * lock while it is not. NULL: none so far. */
+    uint64_t *reads;
+    int no_reads;                 /* there was no room for it */
     /* Waiter's side. */
     _Alignas(128) int served;     /* futex word: enum weft_served */
     int granted;                  /* the answer: 0 no, 1 yes, 2 yes and the line is shared */
@@ -107,13 +117,8 @@ struct weft_thread {
     uint64_t want;                /* line index asked for */
     int wish;                     /* enum weft_wish: what for */
     struct weft_pos grant;        /* the position to put the edge on */
-    /* Shared lines that the thread may read (WEFT_READS_ADDR): a word for each page. Written by the thread while it is IN, by others under its
-     * lock while it is not. NULL: none so far. */
-    uint64_t *reads;
-    int no_reads; /* there was no room for it */
     /* Private to the thread. */
-    uint32_t slot;
-    uint32_t nheld;
+    _Alignas(64) uint32_t nheld;
     uint32_t held[WEFT_HELD_MAX]; /* stripes locked for the access that was just let through */
     uint64_t at_tick, at_site;    /* the position of the thread's last edge, and how many it has there */
     uint32_t at_step;
@@ -174,10 +179,6 @@ struct weft_thread {
     struct weft_seen *seen;       /* by slot */
     struct weft_log log;
     uint64_t sides;    /* of weak locks, that it has; changed as `reads` is */
-#define WEFT_LOST 16u
-    /* Pages of which it has lost lines since it last found that it has all that its loop touches (loops.c): of at most so many it is known which. Set under
-     * its lock, or by itself. */
-    uint32_t nlost, lost[WEFT_LOST];
     int whole;         /* it takes what a loop will touch: no line of it is split */
     int loop_lost;     /* the loop's memory was taken again: it leaves the copy at the next tick */
     uint64_t clock_is; /* a handler has ticked, and the loop that it came back to may not know: the clock up to the next tick; else 0 */
@@ -421,6 +422,7 @@ void weft__given_start(struct weft_thread *t); /* logs the main thread's START *
 uint32_t weft__given_slot(struct weft_thread *t, uint32_t *number); /* for a new thread; 0: none */
 
 void weft__rec_in(struct weft_thread *t);
+void weft__rec_order_soon(const void *object); /* its place in memory comes meanwhile */
 void weft__rec_order(struct weft_thread *t, const void *object);
 uint32_t weft__rec_order_add(struct weft_thread *t, const void *object, uint32_t *word, uint32_t add);
 void weft__rec_edge(struct weft_thread *t, uint64_t site, const struct weft_pos *to);

@@ -148,6 +148,7 @@ static int steers(int common) { return weft__given || (!common && weft__steers()
 WEFT_HIDDEN int weft__mutex_lock(pthread_mutex_t *o) {
     WAITS(WEFT_WAIT_MUTEX, o, NULL);
     ENTER(WEFT_GETS(o, weft__real.pthread_mutex_lock(o)));
+    weft__rec_order_soon(o);
     REAL(o);
     int r;
     ACQUIRE(weft__real.pthread_mutex_trylock(real), RECORD ? weft__mutex_block(t, real) : weft__real.pthread_mutex_lock(real),

@@ -711,7 +711,7 @@ static void calm(uint64_t entry) {
 
 static const void *object = (void *)64; /* hashed into objects[] */
 static struct stripe *object_stripe(void) {
-    return &objects[((uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15ull) >> 50];
+    return stripe_of(object);
 }
 static int is_object(const void *p) {
     return p == &object_stripe()->lock;

@@ -73,6 +73,7 @@ stop-not-seen-by-tick - fork-two
 stop-not-seen-outside - fork-outside
 stop-not-seen-at-begin - fork-begin
 stop-tells-nobody - fork-two
+comes-in-and-then-arms - outside
 stop-without-answering - fork-asked
 stop-takes-waiters-for-stopped - fork-ring
 stop-forgets-the-dead - fork-two
@@ -207,7 +208,7 @@ line-of-waiter-without-edge) within acquire 's/^ *weft__rec_edge(t, site, &here)
 stop-not-seen-by-rearm) within rearm 's/ || __atomic_load_n(&stopped, __ATOMIC_SEQ_CST)//' ;;
 stop-not-seen-by-tick) within weft__rec_tick 's/if (unlikely(__atomic_load_n(&stopped, __ATOMIC_RELAXED))) {/if (0) {/' ;;
 stop-not-seen-outside) within come_in 's/if (likely(.*)) break;/break;/' ;;
-stop-not-seen-at-begin) within weft__rec_begin 's/come_in(t);/weft__lock(\&t->lock); t->state = WEFT_IN; weft__unlock(\&t->lock);/' ;;
+stop-not-seen-at-begin) within weft__rec_begin 's/come_in(t);/weft__lock(\&t->lock); t->state = WEFT_IN;/' ;;
 stop-tells-nobody) within weft__rec_stop 's/__atomic_store_n(&o->tls->limit, 0, __ATOMIC_SEQ_CST);/;/' ;;
 stop-without-answering) within weft__rec_stop 's/weft__rec_out(t);//' ;;
 stop-takes-waiters-for-stopped) within weft__rec_stop 's/if (state == WEFT_OUT) break;/if (state != WEFT_IN) break;/' ;;
@@ -215,6 +216,7 @@ stop-forgets-the-dead) within weft__rec_stop 's/if (weft__threads\[s\])/if (weft
 fork-without-edges) within weft__rec_stop 's/if (weft__threads\[s\]) weft__rec_edge([^;]*);/;/' ;;
 fork-says-reached) within weft__rec_go 's/WEFT_DONE/0/' ;;
 after-fork-without-edge) within weft__rec_after_fork 's/^ *weft__rec_edge([^;]*);//' ;;
+comes-in-and-then-arms) within weft__rec_in '/^ *__atomic_store_n(&t->tls->limit, t->tls->outside/{h;d;};/weft__unlock/G' ;;
 comes-in-without-lock) within come_in 's/^ *weft__lock(&t->lock);/weft__lock(\&t->lock); weft__unlock(\&t->lock);/;s/t->state = WEFT_IN;/weft__lock(\&t->lock); &/' ;;
 go-before-position) # they go on before they can know what they come after
     within weft__rec_go '/^ *stop_pos = /{h;d;};/++stop_age;/{H;d;};/rearm(t, 0);/G' ;;

@@ -36,6 +36,8 @@ static inline void weft__cold(void *fn, const void *a, const void *b) {
 }
 
 static inline void weft__pause(void) { __asm__ volatile("pause"); }
+/* The cache line is about to be written: whoever has it, it comes meanwhile. Any address will do. */
+static inline void weft__prefetch(const volatile void *p) { __asm__ volatile("prefetchw (%0)" : : "r"(p)); }
 static inline uint64_t weft__tsc(void) {
     uint32_t lo, hi;
     __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
