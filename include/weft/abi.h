@@ -599,6 +599,6 @@ enum weft_debug_event {
 /* Every module built with weft carries this ELF note (section .note.weft, owner "weft", type 1). */
 #define WEFT_NOTE_OWNER "weft"
 #define WEFT_NOTE_TYPE 1
-#define WEFT_ABI_VERSION 7
+#define WEFT_ABI_VERSION 8
 
 #endif

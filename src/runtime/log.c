@@ -340,7 +340,7 @@ static void log_item(struct weft_thread *t, int kind, uint64_t op, const void *a
         return;
     }
     if (is_block) {
-        uint64_t again = again_of(&t->log, hash ? *hash : weft_hash(b, bn), bn);
+        uint64_t again = again_of(&t->log, hash ? *hash : weft_digest(b, bn), bn);
         if (again) {
             item(t, WEFT_ITEM_PART, 0, a, an, NULL, 0);
             item(t, WEFT_ITEM_AGAIN, again, NULL, 0, NULL, 0);

@@ -137,7 +137,7 @@ static long write_steered(struct weft_thread *t, long nr, const long b[6], const
 
 /* n bytes, gathered at data (record: in the bounce buffer; replay: too), go out by call nr. */
 long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n) {
-    struct write_item w = {weft_hash(data, n), 0, 0, 0, 0};
+    struct write_item w = {weft_digest(data, n), 0, 0, 0, 0};
     if (RECORD) {
         w.console = weft__console(b[0]);
         w.file = w.console ? 0 : weft__file_of(b[0]);

@@ -97,7 +97,7 @@ static void log_mapped(struct weft_thread *t, long nr, const long a[6], long r, 
     }
     if (!s->bytes) s->bytes = weft__rt_map(hn + n);
     weft__copy(s->bytes, t->bounce, hn + n);
-    s->hash = weft_hash(s->bytes, hn + n);
+    s->hash = weft_digest(s->bytes, hn + n);
 }
 
 /* Whether anybody has the file open for writing: then there is no lease for reading. (Were it to be broken in this moment, a signal would say so: one that is
