@@ -170,8 +170,9 @@ static void look_back(struct stack *s, uint32_t id) {
     }
 }
 
-/* Clocks of objects: what is known to who waits for them. An object that finds no place orders nothing. */
-#define OBJECTS 1024u
+/* Clocks of objects: what is known to who waits for them. An object that finds no place orders nothing. (There was room for 1,024, and
+ * water.c, with a lock for each of 1,500 molecules, found none for its barrier: all its phases were beside each other.) */
+#define OBJECTS (1u << 16)
 static struct object {
     const void *at;
     uint64_t came; /* to a barrier */
@@ -180,7 +181,7 @@ static struct object {
 
 static struct object *object(const void *at) {
     if (!objects) objects = weft__rt_map(OBJECTS * sizeof *objects);
-    for (uint32_t i = 0, h = (uint32_t)(((uint64_t)(uintptr_t)at * 0x9e3779b97f4a7c15ull) >> 40); i < 64; i++) {
+    for (uint32_t i = 0, h = (uint32_t)(((uint64_t)(uintptr_t)at * 0x9e3779b97f4a7c15ull) >> 32); i < 64; i++) {
         struct object *o = &objects[(h + i) % OBJECTS];
         if (!o->at) o->at = at;
         if (o->at == at) return o;
