@@ -348,6 +348,7 @@ static void run(struct weft_thread *t, const struct signal_item *it, struct kern
         user[sig].handler = SIG_DFL;
         if (RECORD && !(BIT(sig) & FAULTS)) weft__kernel_sigaction(sig, SIG_DFL, 0, 0);
         if (RECORD) weft__unlock(&user_lock);
+        weft__tick(t); /* where the frame lies may be somebody else's */
     }
     weft__take(t, (void *)sp, fp + 512 - sp);
     q->building = given != NULL;
