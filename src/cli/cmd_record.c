@@ -73,8 +73,8 @@ int weft__cmd_record(int argc, char **argv) {
     if (weft__asks_help(argc, argv)) return 0;
     opterr = 0;
     run.watch.idle_us = UINT64_MAX; /* not said */
-    for (int o; (o = getopt_long(argc, argv, "+:o:", options, NULL)) != -1;) {
-        if (o == O_FOR || o == O_JOBS || o == O_FAIL_IF || o == O_OK || o == O_KEEP_GOING) only = argv[optind - 1];
+    for (int o, which; (o = getopt_long(argc, argv, "+:o:", options, &which)) != -1;) {
+        if (o == O_FOR || o == O_JOBS || o == O_FAIL_IF || o == O_OK || o == O_KEEP_GOING) only = options[which].name;
         switch (o) {
         case 'o': dir = optarg; break;
         case O_MAX_SIZE:
@@ -136,7 +136,7 @@ int weft__cmd_record(int argc, char **argv) {
     }
     if (optind == argc) return weft__usage("record", "no program to record");
     if (dir && !*dir) return weft__usage("record", "the folder's name is empty");
-    if (only && !run.catching) return weft__usage("record", "%s is for --until-fail", only);
+    if (only && !run.catching) return weft__usage("record", "--%s is for --until-fail", only);
     if (strategy && !run.chaos.on) return weft__usage("record", "--strategy is for --chaos");
     run.chaos.run = 1;
     if (run.chaos.on && !run.chaos.seeded) {
