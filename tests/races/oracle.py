@@ -87,8 +87,9 @@ def seen_pairs(text):
     return pairs
 
 
-def is_named(pair, named):
-    return any(frozenset((a, b)) in named for a in pair[0] for b in pair[1])
+def is_named(pair, named, stale):
+    """Whose pointer may be stale may meet whatever is made there later: that race comes after a memory error, which is named."""
+    return bool(pair[0] & stale or pair[1] & stale) or any(frozenset((a, b)) in named for a in pair[0] for b in pair[1])
 
 
 def show(pair):
@@ -120,13 +121,15 @@ def one(source, level, runs, text=None, before=None, what=""):
         if not static:
             return None
         named, answer = static_pairs(static)
+        ends = [(race["ends"], race["ends"][::-1]) for race in answer["races"]]
+        stale = {(os.path.basename(a["file"]), a["line"]) for both in ends for a, b in both if b["frees"] and not a["frees"]}
         tsan = build(source, folder, False, level, text) if runs else None
         seen = set()
         for _ in range(runs if tsan else 0):
             seen |= seen_pairs(run(tsan, folder))
         now = {(r["variable"],) + tuple(sorted((os.path.basename(e["file"]), e["line"]) for e in r["ends"])) for r in answer["races"]}
         noticed = bool(now - before) if before is not None else None
-        return os.path.basename(source), what, seen, [p for p in seen if not is_named(p, named)], now, answer["racy"], answer["accesses"], noticed
+        return os.path.basename(source), what, seen, [p for p in seen if not is_named(p, named, stale)], now, answer["racy"], answer["accesses"], noticed
 
 
 def mutants(source):
