@@ -7,6 +7,7 @@
 // NATIVE: 1000 in 1000
 // ARGS: ENTRIES=3000000
 // LARGE: 3000000
+// HIDDEN: races
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

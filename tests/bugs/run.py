@@ -395,6 +395,10 @@ def main():
     if unknown:
         parser.error("no such bug: " + ", ".join(sorted(unknown)))
     bugs = [b for b in bugs if not options.names or b.name in options.names]
+    hidden = [b for b in bugs if os.environ.get("WEFT_PLAN") in b.said.get("HIDDEN", "").split()]
+    for b in hidden:
+        say("%s: does not show with plan %s" % (b.name, os.environ["WEFT_PLAN"]))
+    bugs = [b for b in bugs if b not in hidden]
     if options.sync and not options.catch:
         parser.error("--sync needs --catch")
     if options.list:
