@@ -53,7 +53,7 @@ races: all
 test-races: all
 	@WEFT_PLAN=races python3 scripts/test.py $(BUILD) programs
 	@WEFT_PLAN=races WEFT_GRANULARITY=region python3 scripts/test.py $(BUILD) programs
-	@WEFT_PLAN=races WEFT_VERIFY=1 WEFT_PROVE=1 BUILD=$(BUILD) tests/bugs/run.py --catch 300
+	@WEFT_PLAN=races WEFT_VERIFY=1 WEFT_PROVE=1 BUILD=$(BUILD) tests/bugs/run.py --catch 1000
 fuzz: all
 	@BUILD=$(BUILD) tests/fuzz/run.sh
 test-report: all
