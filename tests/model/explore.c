@@ -706,7 +706,7 @@ static void calm(uint64_t entry) {
     int yes = W.joins_left && entry == WEFT_SPLIT && choose(2, "calm");
     if (yes) W.joins_left--;
     for (int l = 0; l < 2; l++)
-        heat[(line_of[l] * 2654435761u) >> 17] = (struct heat){.seen = yes ? 0xfff0 : 0};
+        *line_heat(line_of[l]) = (struct heat){.seen = yes ? 0xfff0 : 0};
 }
 
 static const void *object = (void *)64; /* hashed into objects[] */

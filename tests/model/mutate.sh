@@ -184,15 +184,15 @@ hands-on-without-lock) within hand_on 's/ lock2(t, n)/ weft__lock(\&t->lock)/;s/
 takes-for-another-from-here) within serve 's/o->grant = u == t ? here : u->here;/o->grant = here;/' ;;
 takes-for-another-what-is-closed) within serve 's/(!to_ask(u, line) \&\& !closes(u, line))/!to_ask(u, line)/' ;;
 takes-for-another-inside) within serve 's/(!to_ask(u, line) \&\& !closes(u, line))/!closes(u, line)/' ;;
-claimed-without-edge) within claim 's/stripe_edge(t, site, &maps);//' ;;
+claimed-without-edge) within claim 's/stripe_edge(t, site, &maps.last);//' ;;
 claimed-after-edge) # looks where memory was unmapped before it has claimed all
-    within claim 's/^    uint32_t b = line.*/stripe_lock(\&maps); stripe_edge(t, site, \&maps); stripe_unlock(\&maps);\n&/;s/^    stripe_lock(&maps).*//;s/^    stripe_edge.*//;s/^    stripe_unlock.*//' ;;
+    within claim 's/^    uint32_t b = line.*/stripe_lock(\&maps.last); stripe_edge(t, site, \&maps.last); stripe_unlock(\&maps.last);\n&/;s/^    stripe_lock(&maps.last).*//;s/^    stripe_edge.*//;s/^    stripe_unlock.*//' ;;
 mapping-says-reached) within weft__rec_maps_end 's/WEFT_DONE/0/' ;;
 gone-without-own-lock) within weft__rec_maps_gone 's/^ *weft__\(un\)*lock(&t->lock);//' ;;
 mapped-unasked) within weft__rec_maps_may 's/return 0;/continue;/' ;;
 mapped-before-taking) within weft__rec_maps_end 's/if (done)/if (1)/' ;;
 mapped-before-claims) # who claims does not wait for who maps
-    within claim 's/stripe_lock(&maps);//;s/stripe_unlock(&maps);//' ;;
+    within claim 's/stripe_lock(&maps.last);//;s/stripe_unlock(&maps.last);//' ;;
 order-says-reached) within object_lock 's/WEFT_DONE/0/' ;;
 word-says-reached) within own_small 's/stripe_mark(\(.*\), WEFT_DONE)/stripe_mark(\1, 0)/' ;;
 owner-releases-before-store)
