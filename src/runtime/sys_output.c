@@ -131,6 +131,7 @@ static long write_steered(struct weft_thread *t, long nr, const long b[6], const
         w->at = (int64_t)++weft__root->console_seq;
         weft__root->console_last = (uint64_t)w->at;
     }
+    weft__tick(t);
     weft__log_input(t, (uint64_t)nr, r, w, w->console ? sizeof *w : w->file ? WRITE_FILE : WRITE_SHORT);
     return r;
 }
@@ -150,6 +151,7 @@ long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsi
         }
         if (w.console) console_fd[w.console] = b[0];
         if (lock) weft__order(t, lock);
+        weft__tick(t); /* others may know by now that what was before is done: a fork meanwhile comes after it */
         weft__outside(t);
         long r = weft__raw_wait(t, nr, b);
         if (w.file && r > 0) w.at = weft__file_offset(nr, b, r);
@@ -166,6 +168,7 @@ long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsi
     struct write_item was = {0};
     weft__tick(t);
     if (weft__given) return write_steered(t, nr, b, data, n, &w);
+    weft__tick(t);
     struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
     if (!it || (it->size != 8 + sizeof was && it->size != 8 + WRITE_FILE && it->size != 8 + WRITE_SHORT))
         weft__diverged("thread %u at tick %lu makes the system call %s, which the recording does not have there", t->slot,
