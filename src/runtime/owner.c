@@ -1533,10 +1533,19 @@ void weft__rec_begin(struct weft_thread *t) {
  * They go on after it. A thread that is asked to stop does so at its next tick; whoever waits for its answer gets it
  * then, and stops at its own. */
 
-/* One at a time: the caller has a lock for that. */
+static void world_goes_on(void) {
+    __atomic_store_n(&stopped, 0, __ATOMIC_SEQ_CST);
+    weft__raw(SYS_futex, &stopped, FUTEX_WAKE_PRIVATE, 1 << 30);
+}
+
+/* One at a time: the caller has a lock for that.
+ *
+ * Who is asked to stop may be waiting, in libc, for a lock of libc's that another thread has which stands already: it called malloc there. So nobody
+ * stands still for the sake of one who does not come: after some 10 ms all go on, and it is tried again with more patience. */
 void weft__rec_stop(struct weft_thread *t) {
     weft__rec_out(t);
     weft__rec_after_fork(t);
+    uint64_t patience = 1ul << 25, since = weft__tsc();
     __atomic_store_n(&stopped, 1, __ATOMIC_SEQ_CST);
     for (uint32_t s = 1; s < __atomic_load_n(&weft__slots, __ATOMIC_ACQUIRE); s++) {
         struct weft_thread *o = weft__threads[s];
@@ -1547,10 +1556,20 @@ void weft__rec_stop(struct weft_thread *t) {
             if (state == WEFT_IN && o->tls) __atomic_store_n(&o->tls->limit, 0, __ATOMIC_SEQ_CST);
             weft__unlock(&o->lock);
             if (state == WEFT_OUT) break;
-            if (i < 1000)
+            if (i < 1000) {
                 weft__pause();
-            else
-                weft__raw(SYS_sched_yield);
+                continue;
+            }
+            weft__raw(SYS_sched_yield);
+            if (weft__tsc() - since < patience) continue;
+            world_goes_on();
+            since = weft__tsc();
+            while (weft__tsc() - since < patience && __atomic_load_n(&o->state, __ATOMIC_RELAXED) != WEFT_OUT) weft__raw(SYS_sched_yield);
+            if (patience < 1ul << 32) patience *= 2;
+            since = weft__tsc();
+            __atomic_store_n(&stopped, 1, __ATOMIC_SEQ_CST);
+            s = 0; /* from the first one on */
+            break;
         }
     }
     weft__lock(&t->lock);
@@ -1564,8 +1583,7 @@ void weft__rec_stop(struct weft_thread *t) {
 void weft__rec_go(struct weft_thread *t) {
     stop_pos = (struct weft_pos){t->tls->clock, 0, t->slot, WEFT_DONE};
     t->stop_age = ++stop_age;
-    __atomic_store_n(&stopped, 0, __ATOMIC_SEQ_CST);
-    weft__raw(SYS_futex, &stopped, FUTEX_WAKE_PRIVATE, 1 << 30);
+    world_goes_on();
     if (unlikely(weft__steering)) {
         weft__rec_out(t);
         come_in(t);

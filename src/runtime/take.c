@@ -497,14 +497,23 @@ WEFT_HIDDEN void weft__t_serial_begin(const void *object) {
     struct weft_thread *t = weft__enter(&was);
     if (!t) return;
     serial_take(t, object, 1);
-    t->loads += object == (void *)WEFT_SERIAL_LOADING;
+    if (object != (void *)WEFT_SERIAL_LOADING) return;
+    t->loads++;
+    if (!t->has_loader) { /* now: not all such calls are made outside */
+        t->has_loader = 1;
+        weft__tick(t);
+        weft__loader_take(t);
+    }
 }
 WEFT_HIDDEN void weft__t_serial_end(const void *object) {
     int was;
     struct weft_thread *t = weft__enter(&was);
     if (!t) return;
+    if (object == (void *)WEFT_SERIAL_LOADING) {
+        t->loads -= t->loads != 0;
+        weft__loader_lets(t);
+    }
     serial_give(t, object);
-    t->loads -= t->loads && object == (void *)WEFT_SERIAL_LOADING;
     weft__leave(t, was);
 }
 

@@ -220,8 +220,8 @@ comes-in-and-then-arms) within weft__rec_in '/^ *__atomic_store_n(&t->tls->limit
 comes-in-without-lock) within come_in 's/^ *weft__lock(&t->lock);/weft__lock(\&t->lock); weft__unlock(\&t->lock);/;s/t->state = WEFT_IN;/weft__lock(\&t->lock); &/' ;;
 go-before-position) # they go on before they can know what they come after
     within weft__rec_go '/^ *stop_pos = /{h;d;};/++stop_age;/{H;d;};/rearm(t, 0);/G' ;;
-go-wakes-one) within weft__rec_go 's/1 << 30/1/' ;;
-go-wakes-nobody) within weft__rec_go '/SYS_futex/d' ;;
+go-wakes-one) within world_goes_on 's/1 << 30/1/' ;;
+go-wakes-nobody) within world_goes_on '/SYS_futex/d' ;;
 page-gives-what-is-closed) within give 's/ && !stays(u, i)//' ;;
 page-shares-what-is-closed) within share 's/ && !stays(u, i)//' ;;
 answers-for-what-is-closed) within serve 's/closes(t, (uint32_t)o->want)/0/' ;;
