@@ -257,7 +257,8 @@ _Static_assert(sizeof(struct page_heat) == 16, "in one cache line");
 #define TAKE_SHARE 1024 /* cycles more for each line taken */
 #define LONGEST (1u << 22)
 #ifndef HOLD_TICKS
-#define HOLD_TICKS 8    /* how often the end of a tenure is looked for */
+#define HOLD_TICKS 8    /* after so many the end of a tenure is looked for first, and after at most */
+#define HOLD_MOST 512   /* so many again */
 #endif
 #define SPIN 2000       /* for an answer, before a sleep */
 #define DOZE 40000      /* cycles that a loop only waits, before it sleeps, */
@@ -766,16 +767,22 @@ static void wait_served(struct weft_thread *t) {
     weft__unlock(&t->lock);
 }
 
-/* Somebody asked t. Whether it keeps what it has for a while. */
-static int holds(struct weft_thread *t) {
-    uint64_t now = moment();
+/* Somebody asked t. For how many ticks it keeps what it has, before it looks again: as many as may take the rest of the time. */
+static uint64_t holds(struct weft_thread *t) {
+    uint64_t now = moment(), clock = t->tls->clock;
     if (!t->tenure) {
         if (t->quarrels < HOT) return 0;
         next_tenure();
         t->tenure = now + ((TENURE + next_random(t) % (3 * TENURE)) << (probing() ? 0 : CROWDED));
         t->tenure_most = now + LONGEST;
+        t->tenure_from = now;
+        t->tenure_clock = clock;
     }
-    return (int64_t)(t->tenure - now) > 0;
+    int64_t left = (int64_t)(t->tenure - now);
+    if (left <= 0) return 0;
+    uint64_t n = clock - t->tenure_clock;
+    if (n >= HOLD_TICKS) n = n * (uint64_t)left / (now - t->tenure_from + 1);
+    return n < HOLD_TICKS ? HOLD_TICKS : n < HOLD_MOST ? n : HOLD_MOST;
 }
 
 /* Whether all threads but one are to be outside (weft__rec_stop); and where and how often that was so. */
@@ -813,8 +820,9 @@ static void rearm(struct weft_thread *t, uint64_t site) {
     for (;;) {
         __atomic_exchange_n(&t->tls->limit, limit, __ATOMIC_SEQ_CST);
         if (likely(!__atomic_load_n(&t->waiters, __ATOMIC_SEQ_CST))) break;
-        if (limit && holds(t)) {
-            __atomic_store_n(&t->tls->limit, t->tls->clock + HOLD_TICKS, __ATOMIC_RELAXED);
+        uint64_t ticks = limit ? holds(t) : 0;
+        if (ticks) {
+            __atomic_store_n(&t->tls->limit, t->tls->clock + ticks, __ATOMIC_RELAXED);
             break;
         }
         if (limit && late(t)) {
@@ -1307,7 +1315,9 @@ void weft__rec_spins(struct weft_thread *t) {
         weft__rec_release(t);
         weft__steer_yield(t);
     }
-    if (__atomic_load_n(&t->waiters, __ATOMIC_RELAXED)) t->tenure = 1;
+    if (!__atomic_load_n(&t->waiters, __ATOMIC_RELAXED)) return;
+    t->tenure = 1;
+    __atomic_store_n(&t->tls->limit, 0, __ATOMIC_RELAXED);
 }
 
 /* A loop that only waits looks at lines that are t's own, or that it shares, and nobody changes what is in them without taking them from

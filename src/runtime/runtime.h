@@ -125,6 +125,7 @@ struct weft_thread {
     uint64_t rng;
     uint64_t tenure;              /* somebody asked: until when (tsc) the thread keeps what it has; 0: answers at once */
     uint64_t tenure_most;
+    uint64_t tenure_from, tenure_clock; /* it began then */
     uint32_t late;                /* it answers at its n-th check from here, or at its next tick */
     uint64_t stirred;             /* tsc of the last answer given or got */
     uint32_t quarrels;            /* times in a row that it asked soon after that */

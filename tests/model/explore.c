@@ -63,6 +63,7 @@
 #endif
 #define THREADS 3
 #define HOLD_TICKS 1
+#define HOLD_MOST 1
 #define AT_ONCE 1
 #define LONG_FIRST 0
 #define SHARED_SETS 2

@@ -147,8 +147,8 @@ answer-without-waiters-lock) # the prototype's mistake: a grant must hold the wa
 step-forgotten) within standing 's/? t->at_step : 0/? 0 : 0/' ;;
 no-look-after-locking-words) within own_small 's/!= was\[i\]) ok = 0/!= was[i]) ok = 1/' ;;
 split-says-done) within split 's/, here\.step)/, WEFT_DONE)/' ;;
-holds-for-good) within rearm 's/t->tls->clock + HOLD_TICKS/WEFT_NEVER/' ;;
-holds-and-forgets) within rearm 's/^ *__atomic_store_n(&t->tls->limit, t->tls->clock + HOLD_TICKS.*//' ;;
+holds-for-good) within rearm 's/t->tls->clock + ticks/WEFT_NEVER/' ;;
+holds-and-forgets) within rearm 's/^ *__atomic_store_n(&t->tls->limit, t->tls->clock + ticks.*//' ;;
 late-for-good) within rearm 's/t->tls->clock + 1, /WEFT_NEVER, /' ;;
 late-says-tick) within answer_late 's/serve(t, site, /serve(t, 0, /' ;;
 late-after-its-line)
