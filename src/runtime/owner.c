@@ -234,6 +234,7 @@ static struct heat {
 } heat[HEAT] __attribute__((aligned(32)));
 static uint32_t first_episodes; /* up to LONG_FIRST */
 static uint32_t first_takes;    /* up to FIRST_TAKES */
+static uint32_t early, early_apart; /* early ones after those, and how often one was found to be worth its while; of late */
 /* All that is known of a page lies side by side: a hand-over looks at most of it, and what another thread changed last has to be fetched. */
 static struct page_heat {
     uint32_t when;        /* tsc >> 10: last handed over */
@@ -272,7 +273,10 @@ _Static_assert(sizeof(struct page_heat) == 16, "in one cache line");
 #define SOON 1024       /* within this time (tsc >> 10: about 0.4 ms) */
 #define CAUTION 9       /* log2 of the hand-overs to readers that it takes to share a line, at most */
 #define WORTH 48        /* tsc >> 10, about 20 us: so long for each reader should a line stay shared */
-#define EARLY_SHARE 512 /* in so many of 1,024 */
+#define EARLY_SHARE 512 /* in so many of 1,024, */
+#define EARLY_DULL 32   /* or so many, where hardly any */
+#define EARLY_WORTH 8   /* one of so many */
+#define EARLY_KNOWN 256 /* was worth its while, of so many or more */
 #ifndef LONG_FIRST
 #define LONG_FIRST 64   /* so many episodes of a process are long, whoever wanted the line */
 #endif
@@ -304,6 +308,7 @@ static int episode(struct weft_thread *t, uint32_t line, int crossed) {
     /* A hand-over costs as much as some accesses of split words; if it takes an answer, as many. */
     int apart = h->mixed > length / (h->asked ? 8 : 2) && h->crossed < h->mixed / 4;
     h->seen = h->crossed = h->mixed = 0;
+    early_apart += (uint32_t)apart;
     return !apart && !weft__words;
 }
 
@@ -349,13 +354,14 @@ static uint64_t close_lines(uint32_t line) {
     return line >= WEAK_LINE(0) ? line_bit(line) : n == PAGE_LINES ? ~0ull : ((1ull << n) - 1) << first;
 }
 
-/* t got the line by asking for it. Whether an early episode may begin. */
+/* t got the line by asking for it. How often an early episode begins then; 0: none may. */
 static int asked_again(uint32_t line) {
     struct heat *h = line_heat(line);
     uint32_t now = (uint32_t)(moment() >> 10), soon = now - h->when < SOON;
     h->when = now;
     h->asked = 1;
-    return soon && h->episodes < EARLY;
+    if (!soon || h->episodes >= EARLY) return 0;
+    return early >= EARLY_KNOWN && early_apart < early / EARLY_WORTH && !weft__delays ? EARLY_DULL : EARLY_SHARE;
 }
 
 /* A line was taken from a thread that is outside: how often an episode begins then. Servers, whose threads mostly wait, hand over everything that way, again
@@ -865,8 +871,8 @@ static void line_stripes(uint32_t line, uint32_t idx[8]) {
     for (uint32_t i = 0; i < 8; i++) idx[i] = ((line << 3) + i) & (STRIPES - 1);
 }
 
-/* t owns the line: from now on its words are ordered one by one. `early`: it is asked for again and again. */
-static void split(struct weft_thread *t, uint32_t line, uint64_t site, int early) {
+/* t owns the line: from now on its words are ordered one by one. `soon`: it is asked for again and again. */
+static void split(struct weft_thread *t, uint32_t line, uint64_t site, int soon) {
     uint32_t ix[8];
     line_stripes(line, ix); /* a line's stripes never wrap: their number is a multiple of 8 */
     for (int i = 0; i < 8; i++) stripe_lock(&stripes[ix[i]]);
@@ -884,9 +890,12 @@ static void split(struct weft_thread *t, uint32_t line, uint64_t site, int early
     h->when = (uint32_t)(moment() >> 10);
     if (first_episodes < LONG_FIRST) {
         first_episodes++;
-        early = 1;
+        soon = 1;
+    } else if (soon && ++early >= 2 * EARLY_KNOWN) {
+        early /= 2;
+        early_apart /= 2;
     }
-    h->episodes = (uint16_t)(h->episodes + (early && h->episodes < EARLY));
+    h->episodes = (uint16_t)(h->episodes + (soon && h->episodes < EARLY));
     t->splits++;
     lost(t, line);
 }
@@ -1044,10 +1053,11 @@ static int acquire(struct weft_thread *t, uint32_t line, uint64_t site, int writ
             waited = 1;
             got = t->granted;
             if (!got) continue;
-            if (asked_again(line) && !weft__words) odds = EARLY_SHARE;
+            int again = asked_again(line);
+            if (again && !weft__words) odds = again;
         }
         t->stirred = moment();
-        if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds) && !weft__given && line < WEAK_LINE(0) && !t->whole) split(t, line, site, odds == EARLY_SHARE);
+        if (got == 1 && unlikely((int)(next_random(t) & 1023) < odds) && !weft__given && line < WEAK_LINE(0) && !t->whole) split(t, line, site, odds >= EARLY_DULL);
         return waited;
     }
 }
@@ -1618,7 +1628,7 @@ void weft__rec_forked(struct weft_thread *t) {
     }
     weft__zero(heat, sizeof heat);
     weft__zero(page_heat, sizeof page_heat);
-    first_episodes = first_takes = 0;
+    first_episodes = first_takes = early = early_apart = 0;
     weft__zero(&crowd, sizeof crowd);
     stopped = 0;
     t->stop_age = stop_age = 0;
