@@ -205,6 +205,7 @@ enum weft_atomic {
  * groups of libc functions with a common state (hidden_state in the pass); these the runtime itself knows too. */
 #define WEFT_SERIAL_MESSAGES 1 /* texts of errors, and the locale they depend on */
 #define WEFT_SERIAL_LOADING 2  /* the dynamic loader */
+#define WEFT_SERIAL_NAMES 9    /* the name service */
 
 /* ---- launcher and runtime -----------------------------------------------------------------------------------------
  * `weft record` and `weft replay` start the program with WEFT_RT=PATH first in the environment; the runtime removes it. PATH

@@ -11,7 +11,8 @@
  * the parent's own history; programs that it executes are numbered with them (exec.c).
  *
  * libc's fork is used in both modes, since it puts libc's own locks in order. It wants the lock of libc's list of streams,
- * whose holder might have to come inside; so that is taken before the world stops. */
+ * whose holder might have to come inside; so that is taken before the world stops. Who looks up a name may have another one that it wants;
+ * so the fork takes its turn among those lookups, in replay as well. */
 #define _GNU_SOURCE
 #include "real.h"
 #include "sys.h"
@@ -115,6 +116,8 @@ WEFT_HIDDEN long weft__fork_rt(void) {
     uint64_t all = ~(1ul << (SIGSYS - 1)), mask; /* libc may be trapped (filter.c) */
     uint32_t part;
     int64_t pid;
+    weft__names_take(t);
+    weft__tick(t);
     if (RECORD) {
         weft__outside(t);
         weft__real._IO_list_lock();
@@ -152,6 +155,8 @@ WEFT_HIDDEN long weft__fork_rt(void) {
     if (!pid) child(t, part);
     weft__raw(SYS_rt_sigprocmask, 2, &mask, 0, 8);
     weft__tick(t); /* done: whoever waits may go on */
+    weft__names_give(t);
+    weft__tick(t); /* a position that others may know to be done is no place for another fork's edge */
     weft__leave(t, was);
     return pid;
 }

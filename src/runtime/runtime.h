@@ -587,6 +587,8 @@ void weft__take2(struct weft_thread *t, const void *p, size_t n, const void *q, 
 void weft__take_string(struct weft_thread *t, const char *s, size_t max);
 void weft__loader_take(struct weft_thread *t); /* take.c: around what needs the loader's lock for thread-local memory */
 void weft__loader_give(struct weft_thread *t);
+void weft__names_take(struct weft_thread *t);  /* and those for what libc's fork needs of the name service */
+void weft__names_give(struct weft_thread *t);
 void weft__loader_lets(struct weft_thread *t); /* event.c: in wrappers that the loader itself does not call, after weft__enter */
 void weft__outside(struct weft_thread *t);
 void weft__inside(struct weft_thread *t);

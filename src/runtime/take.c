@@ -492,6 +492,10 @@ static void serial_give(struct weft_thread *t, const void *object) {
 void weft__loader_take(struct weft_thread *t) { serial_take(t, &loader, 0); }
 void weft__loader_give(struct weft_thread *t) { serial_give(t, &loader); }
 
+/* libc's fork wants a lock that who looks up a name has for a moment, across system calls, in which it would be stopped. */
+void weft__names_take(struct weft_thread *t) { serial_take(t, (void *)WEFT_SERIAL_NAMES, 0); }
+void weft__names_give(struct weft_thread *t) { serial_give(t, (void *)WEFT_SERIAL_NAMES); }
+
 WEFT_HIDDEN void weft__t_serial_begin(const void *object) {
     int was;
     struct weft_thread *t = weft__enter(&was);

@@ -283,7 +283,7 @@ static unsigned hidden_state(const char *name) {
         "getopt,getopt_long,getopt_long_only",
         "tmpnam,tempnam,mktemp,mkstemp,mkostemp,mkdtemp,tmpfile,mkstemp64,tmpfile64",
         /* The name service switch: which services there are, the daemon that may be there or not, and the resolver's settings. */
-        ("getpwnam,getpwuid,getpwnam_r,getpwuid_r,getpwent,getpwent_r,setpwent,endpwent,getgrnam,getgrgid,getgrnam_r,getgrgid_r,getgrent,"
+        [WEFT_SERIAL_NAMES - 1] = ("getpwnam,getpwuid,getpwnam_r,getpwuid_r,getpwent,getpwent_r,setpwent,endpwent,getgrnam,getgrgid,getgrnam_r,getgrgid_r,getgrent,"
         "getgrent_r,setgrent,endgrent,getgrouplist,initgroups,getspnam,getspnam_r,getspent,getspent_r,setspent,endspent,getlogin,getlogin_r,"
         "gethostbyname,gethostbyname2,gethostbyaddr,gethostbyname_r,gethostbyname2_r,gethostbyaddr_r,gethostent,gethostent_r,sethostent,"
         "endhostent,getaddrinfo,getnameinfo,getservbyname,getservbyport,getservbyname_r,getservbyport_r,getservent,getservent_r,setservent,"
