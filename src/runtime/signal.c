@@ -10,7 +10,7 @@
  *            accesses of one iteration, and bugs in which it does were never seen.)
  *   RETURN   a wrapper is about to return (weft__return)
  *   BLOCKED  a wrapper was interrupted while it waited, and will wait again (weft__interrupt)
- *   TRAP     a trapped system call is about to return
+ *   TRAP     a trapped system call is about to return, but for those of libc's own locks: in replay others may come first
  *   FAULT    an instruction failed (SIGSEGV and the like): there, at once
  *
  * A SIGNAL item holds the siginfo, the place, and what the program wanted of that signal (struct signal_item). In replay no

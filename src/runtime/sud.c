@@ -46,7 +46,10 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx) {
     s->depth++;
     s->selector = 0;
     s->saved[0] = (uint64_t)g[REG_RSP];
-    long nr = g[REG_RAX], r = weft__sys_trapped(t, nr, a, (uint64_t)g[REG_RIP]);
+    long nr = g[REG_RAX], r;
+    /* One that leaves no trace is no place for a handler: it may not be made in replay. */
+    int trace = !weft__sys_traceless(t, nr, a, (uint64_t)g[REG_RIP], &r);
+    if (likely(trace)) r = weft__sys_trapped(t, nr, a, (uint64_t)g[REG_RIP]);
     g[REG_RAX] = r;
     if (unlikely(r == -WEFT_RESTART)) {
         /* The system call instruction is done again, after the handlers. */
@@ -65,7 +68,7 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx) {
         g[REG_RSP] -= 8;
         *(greg_t *)g[REG_RSP] = g[REG_RIP];
         g[REG_RIP] = (greg_t)weft__cancel_exit;
-    } else if (unlikely(weft__signal_due(t, WEFT_AT_TRAP))) {
+    } else if (trace && unlikely(weft__signal_due(t, WEFT_AT_TRAP))) {
         g[REG_RCX] = g[REG_RIP];
         g[REG_RIP] = (greg_t)weft__trap_deliver;
     } else

@@ -725,14 +725,12 @@ long weft__sys(struct weft_thread *t, long nr, const long a[6], int foreign, uin
     }
 }
 
-/* From the SIGSYS handler. */
+/* From the SIGSYS handler, if it is not traceless. */
 long weft__sys_trapped(struct weft_thread *t, long nr, const long a[6], uint64_t ip) {
     int was;
-    long r;
-    if (weft__sys_traceless(t, nr, a, ip, &r)) return r;
     t->called_at = ip;
     weft__enter(&was);
-    r = weft__sys(t, nr, a, !weft__in_weft_code(ip), ip);
+    long r = weft__sys(t, nr, a, !weft__in_weft_code(ip), ip);
     if (unlikely(r == -EINTR)) t->cut = 1;
     weft__leave(t, was);
     t->called_at = 0;
