@@ -33,7 +33,7 @@ int main(void) {
     pthread_t t[4];
     for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, i & 1 ? also_c : run, NULL); // MAY
     for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
-    pthread_mutex_lock(&lock_a);
+    pthread_mutex_lock(&lock_a); // SPARE: the others have ended
     a.length = 0;
     pthread_mutex_unlock(&lock_a);
     return 0;
