@@ -55,7 +55,8 @@ void weft__omp_read_settings(void) {
         if (*end != ',') break;
         list = end + 1;
     }
-    if (!s->levels_given) s->threads[s->levels_given++] = processors();
+    s->processors = processors();
+    if (!s->levels_given) s->threads[s->levels_given++] = s->processors;
     s->most = number("OMP_THREAD_LIMIT", 1, INT_MAX);
     s->levels = number("OMP_MAX_ACTIVE_LEVELS", 0, truth("OMP_NESTED") || s->levels_given > 1 ? INT_MAX : 1);
     s->dynamic = truth("OMP_DYNAMIC");

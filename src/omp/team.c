@@ -20,7 +20,7 @@ static struct {
     pthread_mutex_t lock;
     struct omp_thread *idle; /* workers that nobody has */
     struct omp_team *spare;
-    int threads; /* all that there are */
+    _Atomic int threads; /* all that there are */
     int numbers; /* all that there ever were */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -54,6 +54,7 @@ static struct omp_team *team_new(struct omp_thread *master, int threads) {
     team->level = parent ? parent->level + 1 : 0;
     team->active = parent ? parent->active + (threads > 1) : 0;
     atomic_store_explicit(&team->singles, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->begun, 0, memory_order_relaxed);
     for (int i = 0; i < OMP_LOOPS; i++) team->loop[i].number = team->cross[i].number = 0;
     team->reductions[0] = team->reductions[1] = NULL;
     return team;
@@ -195,16 +196,22 @@ static void work_for(struct omp_thread *t, struct omp_team *team, int num) {
     pthread_mutex_unlock(&t->lock);
 }
 
+#define SPINS 500        /* some 20 us, while there are cores for all */
+#define FRESH_SPINS 5000 /* for threads that are new */
+
 static void *works(void *arg) {
     struct omp_thread *t = self = arg;
     pthread_setspecific(key, NULL);
     for (;;) {
+        int spins = all.threads <= weft__omp_settings.processors ? SPINS : 0;
+        for (int i = 0; i < spins && !atomic_load_explicit(&t->next, memory_order_acquire); i++) __builtin_ia32_pause();
         pthread_mutex_lock(&t->lock);
         while (!t->next) pthread_cond_wait(&t->go, &t->lock);
         struct omp_team *team = t->next;
         t->next = NULL;
         pthread_mutex_unlock(&t->lock);
         enter(t, team, t->num);
+        atomic_fetch_add_explicit(&team->begun, 1, memory_order_release);
         call(t, team->region, team->argc, team->argv);
         weft__omp_barrier(t);
         leave(t);
@@ -274,6 +281,13 @@ static void pop(struct omp_thread *t, const struct before *b) {
     team_free(team);
 }
 
+/* As many as there are cores for have begun; or it has taken too long. */
+static void meet(struct omp_team *team, int fresh) {
+    int n = weft__omp_settings.processors, spins = fresh ? FRESH_SPINS : all.threads <= n ? SPINS : 0;
+    if (n > team->threads) n = team->threads;
+    for (int i = 0; i < spins && atomic_load_explicit(&team->begun, memory_order_acquire) < n - 1; i++) __builtin_ia32_pause();
+}
+
 static void region(struct omp_thread *t, void (*fn)(void), int argc, void **argv, int n) {
     struct before before = keep(t);
     if (argc > ARGUMENTS) {
@@ -281,6 +295,7 @@ static void region(struct omp_thread *t, void (*fn)(void), int argc, void **argv
         abort();
     }
     if (t->team->active >= t->levels) n = 1;
+    int had = t->workers;
     if (n > 1) n = have_workers(t, n - 1) + 1;
     struct omp_team *team = team_new(t, n);
     team->region = fn;
@@ -288,6 +303,7 @@ static void region(struct omp_thread *t, void (*fn)(void), int argc, void **argv
     team->argv = argv;
     for (int i = 1; i < n; i++) work_for(t->worker[t->busy + i - 1], team, i);
     t->busy += n - 1;
+    meet(team, t->workers > had);
     enter(t, team, 0);
     call(t, fn, argc, argv);
     weft__omp_barrier(t);

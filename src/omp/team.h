@@ -9,8 +9,10 @@
  *   task.c    tasks, dependences, groups, reductions          sync.c   critical, single, masked, reductions, locks
  *   api.c     what <omp.h> declares, settings, environment    omp.h    that header, for who has none
  *
- * One lock for each team, for everything that its threads wait for: barriers, tasks, loops that are shared out, ordered. Nothing spins: a thread that
- * waits sleeps, which costs some microseconds for each region, and nothing where the cores have other work.
+ * One lock for each team, for everything that its threads wait for: barriers, tasks, loops that are shared out, ordered. A thread that
+ * waits sleeps, which costs nothing where the cores have other work; but while there are cores for all, those that wait for the next region spin for
+ * some microseconds first, and who starts a region waits that long for the others to begin: a short region would be over before
+ * they are awake, and would never show that its threads race.
  *
  * What there is not is not defined, so a program that needs it does not link, and the linker names it: offloading, and
  * threadprivate without thread-local storage. Cancellation is never active (omp_get_cancellation() is 0), affinity is not set. A league has one team. */
@@ -61,6 +63,7 @@ struct omp_team {
     pthread_mutex_t lock; /* for what follows, but for `singles` */
     pthread_cond_t work;  /* a task, the end of tasks, or of the barrier */
     pthread_cond_t turn;  /* something else */
+    _Atomic int begun;    /* threads besides the master that are in the region */
     int arrived, sleeping, picky; /* at the barrier; on `work` there; on `work` for some tasks only */
     uint32_t round;        /* barriers that are over, of all that ever used this team: it is never freed, since who is late looks here */
     _Atomic uint32_t singles;
@@ -93,7 +96,7 @@ struct omp_thread {
     /* it waits for a team */
     pthread_mutex_t lock;
     pthread_cond_t go;
-    struct omp_team *next;
+    struct omp_team *_Atomic next;
     /* those that work for its regions, by number */
     struct omp_thread **worker, *idle; /* idle: next in the list of those that nobody has */
     int workers, busy; /* busy: for regions that have not ended */
@@ -121,6 +124,7 @@ struct omp_settings {
     int sched, chunk;
     size_t stack;
     int dynamic;
+    int processors;
 };
 extern struct omp_settings weft__omp_settings;
 void weft__omp_read_settings(void);
