@@ -41,13 +41,16 @@ static void read_stack(struct weft_report *r, pid_t pid, pid_t tid, struct weft_
     weft__stacks_close(s);
 }
 
-/* The bytes that the accesses have in common, as a number. */
+/* The bytes that the accesses have in common, or those of its place, as a number. */
 static void read_value(struct weft_report *r, pid_t pid, struct weft_seen *s) {
     char path[64];
-    uint32_t n = r->race.size < 8 ? r->race.size : 8;
+    uint64_t at = r->race.addr;
+    uint32_t n = r->race.size;
+    if (r->race.other && (s->a.addr >= at + n || s->a.addr + (s->a.what & WEFT_ACC_SIZE) <= at)) at = r->race.other, n = r->race.other_size;
+    if (n > 8) n = 8;
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
     int mem = open(path, O_RDONLY | O_CLOEXEC);
-    if (mem >= 0 && pread(mem, &s->value, n, (off_t)r->race.addr) == (ssize_t)n) s->bytes = n;
+    if (mem >= 0 && pread(mem, &s->value, n, (off_t)at) == (ssize_t)n) s->bytes = n;
     if (mem >= 0) close(mem);
 }
 
@@ -119,6 +122,14 @@ static char *name_of(struct weft_report *r, uint64_t addr) {
 static void look_at_race(struct collecting *c, const struct weft_access *list) {
     struct weft_report *r = c->r;
     r->variable = name_of(r, r->race.addr);
+    if (r->race.other) {
+        char *other = name_of(r, r->race.other);
+        struct weft_strbuf both = {0};
+        weft__strbuf_printf(&both, "%s and %s", other, r->variable);
+        free(other);
+        free(r->variable);
+        r->variable = both.s;
+    }
     memset(c->list->stop, 0, sizeof c->list->stop);
     c->list->stops = r->race.n;
     c->list->next = 0;
@@ -147,7 +158,9 @@ static void blame(struct collecting *c) {
     if (r->slot) c->blamed = r->slot;
     if (r->failed && c->blamed) weft__race_find(list, n, c->blamed, true, &r->race);
     if (r->race.kind) look_at_race(c, list);
-    if (r->race.kind == WEFT_RACE_EARLY && r->seen[0].bytes && r->seen[0].value) { /* what is not zero was there from the start */
+    bool early = r->race.kind == WEFT_RACE_EARLY || r->race.kind == WEFT_RACE_HALVES || r->race.kind == WEFT_RACE_UNFINISHED;
+    const struct weft_seen *last = &r->seen[r->race.n ? r->race.n - 1 : 0];
+    if (early && last->bytes && last->value) { /* what is not zero was there from the start */
         weft__report_forget_race(r);
         weft__race_find(list, n, c->blamed, false, &r->race);
         if (r->race.kind) look_at_race(c, list);

@@ -66,7 +66,7 @@ static void put_failure(struct weft_strbuf *b, const struct weft_report *r) {
 }
 
 static void put_race(struct weft_strbuf *b, const struct weft_report *r) {
-    static const char *const names[] = {[WEFT_RACE_EARLY] = "early", [WEFT_RACE_LAST] = "last", [WEFT_RACE_BETWEEN] = "between", [WEFT_RACE_PAIR] = "race", [WEFT_RACE_TORN] = "race-between", [WEFT_RACE_LOST] = "lost-update"};
+    static const char *const names[] = {[WEFT_RACE_EARLY] = "early", [WEFT_RACE_LAST] = "last", [WEFT_RACE_BETWEEN] = "between", [WEFT_RACE_HALVES] = "halves", [WEFT_RACE_UNFINISHED] = "unfinished", [WEFT_RACE_PAIR] = "race", [WEFT_RACE_TORN] = "race-between", [WEFT_RACE_LOST] = "lost-update"};
     if (!r->race.kind) {
         weft__strbuf_puts(b, "null");
         return;

@@ -17,7 +17,11 @@
  * these: what comes between two critical sections often does no harm. If it touched none of these (it had only the results
  * of other threads), the accesses of all threads are gone through in the same way; and if there is nothing, it is the failing thread's
  * last pair that could have been in another order; then a word that it read before anybody wrote it; then its last pair. If its last access
- * was at NULL, and the pointer was read where nobody has written, that comes first. */
+ * was at NULL, and the pointer was read where nobody has written, that comes first.
+ *
+ * Without a data race, two of its last reads may say more (MUVI, Lu et al., SOSP 2007): of two places that another thread writes in turn, it saw
+ * one after a write and the other before the one that goes with it. So it is with memory that somebody has made and shown to others,
+ * and not yet written. */
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -30,6 +34,9 @@
 #define JUST_BEFORE 3u   /* an access at NULL: the pointer was read there */
 #define NOWHERE 65536u   /* below that nothing is mapped: an access that failed */
 #define BACK 100000u     /* so many accesses of the failing thread are gone through */
+#define READS 12u        /* its last ones, among which two that do not go together are looked for */
+#define APART 4u         /* two reads are so many reads apart at most */
+#define BESIDE 64u       /* bytes: places that belong together, though one was never written */
 
 #define NONE UINT64_MAX
 
@@ -37,6 +44,8 @@ const char *weft__race_text(enum weft_race_kind kind) {
     switch (kind) {
     case WEFT_RACE_LAST: return "the last conflicting accesses before the failure; synchronisation orders them";
     case WEFT_RACE_BETWEEN: return "an access came between two of another thread's that were perhaps meant to be one step";
+    case WEFT_RACE_HALVES: return "another thread writes both of these, and was between the two when they were read";
+    case WEFT_RACE_UNFINISHED: return "another thread had shown this memory to others, and had not yet written what is read here";
     case WEFT_RACE_PAIR: return "no synchronisation orders these accesses: a data race";
     case WEFT_RACE_TORN: return "no synchronisation orders these accesses (a data race), and one came between two of another thread's";
     case WEFT_RACE_LOST: return "no synchronisation orders these accesses (a data race), and what the one in the middle wrote is lost";
@@ -297,6 +306,79 @@ static bool read_early(struct search *s, uint64_t n, uint32_t slot, uint64_t mos
     return false;
 }
 
+/* A read of the failing thread, and who had written there before. */
+struct half {
+    uint64_t index, write; /* NONE: nobody has written */
+    uint32_t writer, maker; /* slots; maker: who got the memory from the allocator */
+};
+
+static bool is_access(const struct weft_access *a) { return !(a->what & (WEFT_ACCESS_SYNC | WEFT_ACCESS_FRESH)); }
+
+/* How often the thread had written there when it was read. */
+static uint64_t version(const struct search *s, const struct half *h, uint32_t slot) {
+    const struct weft_access *at = &s->list[h->index];
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < h->index; i++) {
+        const struct weft_access *a = &s->list[i];
+        if (a->what & WEFT_ACCESS_SYNC || !overlap(a, at)) continue;
+        n = a->what & WEFT_ACCESS_FRESH ? 0 : n + (writes(a) && a->slot == slot);
+    }
+    return n;
+}
+
+/* Two of the thread's last reads that do not go together. early: nobody may have written one of them. */
+static bool read_halves(const struct search *s, uint64_t n, uint32_t slot, bool early, bool at_null, struct weft_race *out) {
+    struct half h[READS];
+    uint32_t reads = 0;
+    for (uint64_t i = n, seen = 0; i-- > 0 && reads < READS && seen < NEAR;) {
+        const struct weft_access *a = &s->list[i];
+        if (a->slot != slot || !is_access(a)) continue;
+        seen++;
+        if (!writes(a) && bytes(a) <= 16 && a->addr >= NOWHERE) h[reads++] = (struct half){i, NONE, 0, 0};
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const struct weft_access *a = &s->list[i];
+        if (a->what & WEFT_ACCESS_SYNC || !(a->what & WEFT_ACCESS_FRESH || writes(a))) continue;
+        for (uint32_t k = 0; k < reads; k++) {
+            if (i >= h[k].index || !overlap(a, &s->list[h[k].index])) continue;
+            if (a->what & WEFT_ACCESS_FRESH)
+                h[k].write = NONE, h[k].writer = 0, h[k].maker = a->slot;
+            else
+                h[k].write = i, h[k].writer = a->slot;
+        }
+    }
+    for (uint32_t p = 0; p < (at_null && reads ? 1 : reads); p++)
+        for (uint32_t q = p + 1; q < reads && q <= p + APART; q++) {
+            const struct weft_access *a = &s->list[h[p].index], *b = &s->list[h[q].index];
+            uint32_t later = p; /* once more */
+            while (later < q && !overlap(&s->list[h[later].index], b)) later++;
+            if (later < q) continue;
+            uint32_t u = h[q].writer ? h[q].writer : h[p].writer;
+            if (!u || u == slot || is_forced(s, h[q].writer ? h[q].write : h[p].write, slot)) continue;
+            if (at_null) {
+                if (h[p].writer || !h[q].writer || h[p].maker != u) continue;
+                *out = (struct weft_race){.kind = WEFT_RACE_UNFINISHED, .n = 3, .index = {h[q].write, h[q].index, h[p].index}};
+            } else {
+                uint64_t apart = a->addr < b->addr ? b->addr - a->addr : a->addr - b->addr;
+                if (h[p].writer != h[q].writer && !(early && (!h[p].writer || !h[q].writer) && apart <= BESIDE)) continue;
+                uint64_t vp = version(s, &h[p], u), vq = version(s, &h[q], u);
+                if (vp == vq) return false; /* these do; what was read before belongs to an earlier round */
+                if (vq == vp + 1)
+                    *out = (struct weft_race){.kind = WEFT_RACE_HALVES, .n = 3, .index = {h[q].write, h[q].index, h[p].index}};
+                else if (vp == vq + 1 && h[p].writer == u && h[p].write > h[q].index)
+                    *out = (struct weft_race){.kind = WEFT_RACE_HALVES, .n = 3, .index = {h[q].index, h[p].write, h[p].index}};
+                else
+                    continue;
+            }
+            out->addr = a->addr;
+            out->size = bytes(a);
+            out->other = b->addr;
+            out->other_size = bytes(b);
+            return true;
+        }
+    return false;
+}
+
 /* Whether the thread's last access is one at NULL, or near it. */
 static bool ends_at_null(const struct search *s, uint64_t n, uint32_t slot) {
     for (uint64_t i = n; i-- > 0;)
@@ -315,11 +397,13 @@ void weft__race_find(const struct weft_access *list, uint64_t n, uint32_t slot, 
     s.forced = weft__alloc((size_t)s.slots * s.slots * sizeof *s.forced);
     walk(&s, n);
     if (early && ends_at_null(&s, n, slot) && read_early(&s, n, slot, JUST_BEFORE, out)) {
+        read_halves(&s, n, slot, early, true, out);
     } else if (!look_back(&s, n, slot, WEFT_RACE_PAIR, false, out) && !look_back(&s, n, slot, WEFT_RACE_BETWEEN, false, out)) {
         out->elsewhere = look_back(&s, n, 0, WEFT_RACE_PAIR, false, out) || look_back(&s, n, 0, WEFT_RACE_BETWEEN, false, out);
         if (!out->elsewhere && !look_back(&s, n, slot, WEFT_RACE_LAST, false, out) && !(early && read_early(&s, n, slot, NEAR, out)))
             look_back(&s, n, slot, WEFT_RACE_LAST, true, out);
     }
+    if (out->kind <= WEFT_RACE_BETWEEN && out->kind != WEFT_RACE_NONE && !out->elsewhere && !ends_at_null(&s, n, slot)) read_halves(&s, n, slot, early, false, out);
     for (size_t i = 0; i < s.objects_room; i++) free(s.objects[i].clock);
     free(s.objects);
     free(s.places);

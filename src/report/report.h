@@ -14,6 +14,8 @@ enum weft_race_kind {
     WEFT_RACE_EARLY,  /* a read of what nobody has written yet */
     WEFT_RACE_LAST,   /* the last accesses of two threads that conflict; they are ordered */
     WEFT_RACE_BETWEEN, /* ordered, but one came between two of another thread's that it does not go with */
+    WEFT_RACE_HALVES, /* two places that another thread writes in turn: one was read after that, and the other before */
+    WEFT_RACE_UNFINISHED, /* what nobody has written yet, in memory that another thread has made and shown */
     WEFT_RACE_PAIR,   /* two that nothing orders: a data race */
     WEFT_RACE_TORN,   /* both of these */
     WEFT_RACE_LOST,   /* of these, read, write by another thread, write: an update was lost */
@@ -25,8 +27,10 @@ struct weft_race {
     bool elsewhere;                   /* the failing thread did not touch it */
     size_t n;                         /* accesses: 2 or 3 */
     uint64_t index[WEFT_RACE_ACCESSES]; /* in the list, in their order */
-    uint64_t addr;                    /* the bytes that they have in common */
+    uint64_t addr;                    /* the bytes that they have in common; of two places: of the last access */
     uint32_t size;
+    uint64_t other;                   /* of two places: the other one; 0: there is one */
+    uint32_t other_size;
 };
 /* list: as of struct weft_accesses, in order. slot: of the thread that failed. */
 void weft__race_find(const struct weft_access *list, uint64_t n, uint32_t slot, bool early, struct weft_race *out);

@@ -38,9 +38,10 @@ static void put_race(struct weft_report *r, FILE *out) {
         if (r->failed && !r->stuck && r->accesses) fprintf(out, "race      none was found among %" PRIu64 " accesses\n", r->looked_at);
         return;
     }
-    static const char *const how[] = {[WEFT_RACE_EARLY] = "perhaps: read too early,", [WEFT_RACE_LAST] = "none was found; the last conflict is", [WEFT_RACE_BETWEEN] = "perhaps"};
-    fprintf(out, "race      %s on %s (%u byte%s at 0x%" PRIx64 "):\n          %s\n", r->race.kind < WEFT_RACE_PAIR ? how[r->race.kind] : "likely",
-            r->variable, r->race.size, r->race.size == 1 ? "" : "s", r->race.addr, weft__race_text(r->race.kind));
+    static const char *const how[] = {[WEFT_RACE_EARLY] = "perhaps: read too early,", [WEFT_RACE_LAST] = "none was found; the last conflict is", [WEFT_RACE_BETWEEN] = "perhaps", [WEFT_RACE_HALVES] = "perhaps", [WEFT_RACE_UNFINISHED] = "perhaps: read too early,"};
+    fprintf(out, "race      %s on %s (", r->race.kind < WEFT_RACE_PAIR ? how[r->race.kind] : "likely", r->variable);
+    if (r->race.other) fprintf(out, "%u byte%s at 0x%" PRIx64 ", ", r->race.other_size, &"s"[r->race.other_size == 1], r->race.other);
+    fprintf(out, "%u byte%s at 0x%" PRIx64 "):\n          %s\n", r->race.size, &"s"[r->race.size == 1], r->race.addr, weft__race_text(r->race.kind));
     if (r->race.elsewhere) fputs("          the failing thread did not touch it: it may have another cause\n", out);
     for (size_t i = 0; i < r->race.n; i++) {
         const struct weft_seen *s = &r->seen[i];
@@ -57,8 +58,8 @@ static void put_race(struct weft_report *r, FILE *out) {
 static void put_order(struct weft_report *r, FILE *out) {
     char a[WEFT_NUMBUF], b[WEFT_NUMBUF], c[WEFT_NUMBUF], d[WEFT_NUMBUF];
     const struct weft_blocks *k = &r->order;
-    fprintf(out, "order     %s events of %s threads in %s blocks: %s switches", weft__commas(a, k->events), weft__commas(b, r->threads),
-            weft__commas(c, k->n), weft__commas(d, k->switches));
+    fprintf(out, "order     %s event%s of %s thread%s in %s block%s: %s switch%s", weft__commas(a, k->events), &"s"[k->events == 1], weft__commas(b, r->threads),
+            &"s"[r->threads == 1], weft__commas(c, k->n), &"s"[k->n == 1], weft__commas(d, k->switches), k->switches == 1 ? "" : "es");
     fprintf(out, ", %s of them preemptive\n", weft__commas(a, k->preemptive));
     if (r->sliced)
         fprintf(out, "          the failure depends on %s of %s events\n", weft__commas(a, r->relevant_events), weft__commas(b, r->relevant_of));

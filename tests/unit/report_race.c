@@ -256,6 +256,60 @@ static void null_first(void **state) {
     assert_int_equal(r.addr, 0x20008);
 }
 
+/* Two places that a thread writes in turn, and one that came between; not what is written first and announced then. */
+static void halves(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        add(2, AW, 0x10000);
+        if (i < 2) add(2, AW, 0x20000);
+        add(3, AR, 0x10000);
+        if (i == 2) add(3, AR, 0x20000);
+    }
+    struct weft_race r = find(3);
+    assert_int_equal(r.kind, WEFT_RACE_HALVES);
+    assert_int_equal(r.n, 3);
+    assert_int_equal(r.index[0], 6);
+    assert_int_equal(r.index[1], 7);
+    assert_int_equal(r.index[2], 8);
+    assert_int_equal(r.addr, 0x20000);
+    assert_int_equal(r.other, 0x10000);
+
+    add(3, AR, 0x10000); /* before the first write; the other after it; never written before, but close by */
+    add(2, AW, 0x10000);
+    add(2, AW, 0x10008);
+    add(3, AR, 0x10008);
+    r = find(3);
+    assert_int_equal(r.kind, WEFT_RACE_HALVES);
+    assert_int_equal(r.index[0], 0);
+    assert_int_equal(r.index[1], 2);
+    assert_int_equal(r.index[2], 3);
+
+    for (int i = 0; i < 3; i++) {
+        add(2, AW, 0x10000);
+        add(2, AW, 0x20000);
+        add(3, AR, 0x20000);
+        add(3, AR, 0x10000);
+    }
+    assert_int_not_equal(find(3).kind, WEFT_RACE_HALVES);
+}
+
+/* A thread makes something, shows it, and has not filled it in when it is used. */
+static void unfinished(void **state) {
+    (void)state;
+    add(2, 16 | WEFT_ACCESS_FRESH, 0x30000);
+    add(2, W, 0x30000);
+    add(2, 8 | WEFT_ACC_WRITE, 0x20000);
+    add(1, 8, 0x20000);
+    add(1, 8, 0x30008);
+    add(1, R, 0x18);
+    struct weft_race r = find(1);
+    assert_int_equal(r.kind, WEFT_RACE_UNFINISHED);
+    assert_int_equal(r.index[0], 2);
+    assert_int_equal(r.index[1], 3);
+    assert_int_equal(r.index[2], 4);
+    assert_int_equal(r.addr, 0x30008);
+}
+
 static void nothing(void **state) {
     (void)state;
     assert_int_equal(find(1).kind, WEFT_RACE_NONE);
@@ -271,7 +325,7 @@ static void nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lost_update), cmocka_unit_test(locked),  cmocka_unit_test(joined),
-        cmocka_unit_test(atomics),     cmocka_unit_test(nearest), cmocka_unit_test(last_in_another_order), cmocka_unit_test(too_early), cmocka_unit_test(null_first), cmocka_unit_test(nothing),
+        cmocka_unit_test(atomics),     cmocka_unit_test(nearest), cmocka_unit_test(last_in_another_order), cmocka_unit_test(too_early), cmocka_unit_test(null_first), cmocka_unit_test(halves), cmocka_unit_test(unfinished), cmocka_unit_test(nothing),
         cmocka_unit_test(first_of_several), cmocka_unit_test(fresh), cmocka_unit_test(elsewhere),   cmocka_unit_test(forced), cmocka_unit_test(afterwards), cmocka_unit_test(took_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
