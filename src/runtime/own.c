@@ -5,11 +5,12 @@
  * So such descriptors have a *shadow*: a pipe, pair or file in memory that is really there, made when the program makes its own. Its number
  * and the result of making it come from the trace, as ever. Reading, writing, seeking and asking for the size are done with the shadow;
  * what they give is logged. Calls on one object are ordered, or a later run could not tell whose came first. A thread that finds a pipe
- * empty, or full, is blocked until somebody does something with the other end.
+ * empty, or full, is blocked until somebody does something with the other end. poll, and epoll_wait, look at the shadows if all that they are to look
+ * at has some; a time-out is over when nobody else can go on.
  *
  * A file has a shadow if it was empty when it was opened: new, or cut. One that was there before is taken from the trace, until the
  * program writes to it: from then on, what it reads there is not known, and ends the run (weft__missing). So does whatever else reads
- * such an object: poll, mmap, splice. A file is known again by the name that it was opened by.
+ * such an object: mmap, splice, poll of others beside it. A file is known again by the name that it was opened by.
  *
  * A file that is opened to be read, and is still there as it was when the trace was recorded, has itself for a shadow: a run that goes another way may
  * read further than the trace does. (xz crashed before it had read the whole of its input: any order in which it does not needs the rest.) Where
@@ -21,6 +22,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -28,18 +31,22 @@
 #define OBJECTS 1024
 #define NAME 256
 #define SHADOWS 600 /* descriptors from here on */
+#define POLLED 256
 
-enum { NONE = 0, STREAM, EMPTY, FOUND, THERE }; /* FOUND: a file that was there before; THERE: and is as it was, and read only */
+enum { NONE = 0, STREAM, EMPTY, FOUND, THERE, EPOLL }; /* FOUND: a file that was there before; THERE: and is as it was, and read only */
 static struct own {
     int shadow; /* FOUND: -1 */
     uint16_t object;
+    uint16_t watched; /* object of the EPOLL that it was added to, + 1 */
     uint8_t kind, at_once; /* O_NONBLOCK */
 } own[DESCRIPTORS];
 static struct object {
     char name[NAME]; /* empty: none, or it has lost it */
     int file;        /* EMPTY: one more descriptor, to open it again by; 0: none */
     uint8_t kind, written;
+    uint8_t others;  /* EPOLL: it has descriptors without a shadow */
 } objects[OBJECTS];
+static char stirred; /* who polls waits for that: something was done with a stream */
 static uint16_t nobjects;
 static int moved; /* the program has another working folder than this process */
 
@@ -65,7 +72,7 @@ static uint16_t new_object(int kind, const char *name) {
 
 static void put(long fd, int shadow, uint16_t object, int at_once) {
     if (fd < 0 || fd >= DESCRIPTORS || of(fd)) weft__missing("descriptor %ld is made anew while it is in use", fd);
-    own[fd] = (struct own){shadow, object, objects[object].kind, (uint8_t)at_once};
+    own[fd] = (struct own){.shadow = shadow, .object = object, .kind = objects[object].kind, .at_once = (uint8_t)at_once};
 }
 
 static int is_ready(const struct own *o, short what) {
@@ -81,6 +88,11 @@ static int wait_for(struct weft_thread *t, const struct own *o, short what) {
         if (e == EINTR) return e;
     }
     return 0;
+}
+
+static void release(const struct object *x) {
+    weft__turns_release(x);
+    if (x->kind == STREAM || x->kind == EPOLL) weft__turns_release(&stirred);
 }
 
 /* ---- calls on descriptors */
@@ -120,10 +132,35 @@ static void must_not(long fd, const char *what) {
     if (o && o->kind == THERE) drop(&objects[o->object]);
 }
 
+/* Whether all of these are streams with a shadow, or left out. */
+static int all_own(const struct pollfd *p, long n) {
+    int any = 0;
+    if (!p || n < 1 || n > POLLED) return 0;
+    for (long i = 0; i < n; i++) {
+        if (p[i].fd < 0) continue;
+        if (!of(p[i].fd) || of(p[i].fd)->kind != STREAM) return 0;
+        any = 1;
+    }
+    return any;
+}
+
+/* One that has no shadow among those of an EPOLL, or the other way round: none of its events can be had. */
+static int has_own(const struct own *o) {
+    for (long fd = 0; fd < DESCRIPTORS; fd++)
+        if (of(fd) && own[fd].watched == o->object + 1) return 1;
+    return 0;
+}
+static int can_watch(const struct own *o, long fd) {
+    int stream = of(fd) && of(fd)->kind == STREAM;
+    if (stream ? objects[o->object].others : has_own(o)) weft__missing("epoll of what the program itself wrote, and of something else");
+    return stream;
+}
+
 /* Calls that read an object in ways that have no shadow. */
 static void refuse(long nr, const long a[6]) {
     switch (nr) {
     case SYS_poll: case SYS_ppoll:
+        if (nr == SYS_poll && all_own((const struct pollfd *)a[0], a[1])) break;
         for (long i = 0; a[0] && i < a[1] && i < DESCRIPTORS; i++) must_not(((const struct pollfd *)a[0])[i].fd, "poll");
         break;
     case SYS_select: case SYS_pselect6:
@@ -131,7 +168,14 @@ static void refuse(long nr, const long a[6]) {
             for (int k = 1; k <= 3; k++)
                 if (a[k] && ((const uint64_t *)a[k])[fd / 64] >> fd % 64 & 1) must_not(fd, "select");
         break;
-    case SYS_epoll_ctl: must_not(a[2], "epoll"); break;
+    case SYS_epoll_ctl:
+        if (of(a[0]) && of(a[0])->kind == EPOLL && can_watch(of(a[0]), a[2])) break;
+        must_not(a[2], "epoll");
+        if (of(a[0]) && of(a[0])->kind == EPOLL) objects[of(a[0])->object].others = 1;
+        break;
+    case SYS_epoll_pwait:
+        if (of(a[0]) && has_own(of(a[0]))) weft__missing("epoll_pwait of what the program itself wrote");
+        break;
     case SYS_mmap: /* but for MAP_ANONYMOUS, and what is only read */
         if (!(a[3] & 0x20) && !(of(a[4]) && of(a[4])->kind == THERE)) must_not(a[4], "a mapping");
         break;
@@ -156,10 +200,33 @@ static struct weft_sched_item *use(struct weft_thread *t, long nr) {
     return i;
 }
 
+static int waits_to_read(long nr, const long a[6]) { return nr == SYS_read || (nr == SYS_recvfrom && !(a[3] & MSG_DONTWAIT)); }
+
 int weft__own_begin(struct weft_thread *t, long nr, const long a[6], long b[6]) {
     refuse(nr, a);
     struct own *o = of(a[0]);
+    if (nr == SYS_poll && all_own((const struct pollfd *)a[0], a[1])) {
+        weft__turns_yield(t);
+        for (int i = 0; i < 6; i++) b[i] = a[i];
+        use(t, nr);
+        return WEFT_OWN_LIVE;
+    }
     if (!o) return 0;
+    if (o->kind == EPOLL && nr != SYS_close) {
+        if ((nr != SYS_epoll_ctl && nr != SYS_epoll_wait) || objects[o->object].others) return 0;
+        for (int i = 0; i < 6; i++) b[i] = a[i];
+        b[0] = o->shadow;
+        if (nr == SYS_epoll_wait)
+            weft__turns_yield(t);
+        else {
+            struct own *w = of(a[2]);
+            weft__order(t, &objects[o->object]);
+            b[2] = w->shadow;
+            w->watched = a[1] == EPOLL_CTL_DEL ? 0 : (uint16_t)(o->object + 1);
+        }
+        use(t, nr);
+        return WEFT_OWN_LIVE;
+    }
     switch (nr) {
     case SYS_read: case SYS_pread64: case SYS_recvfrom: case SYS_lseek: case SYS_ftruncate: case SYS_close: break;
     case SYS_fstat: break;
@@ -168,7 +235,7 @@ int weft__own_begin(struct weft_thread *t, long nr, const long a[6], long b[6]) 
         break;
     default: return 0;
     }
-    if ((nr == SYS_read || nr == SYS_recvfrom) && wait_for(t, o, POLLIN) == EINTR) weft__missing("a signal comes while it waits for a pipe of its own");
+    if (waits_to_read(nr, a) && wait_for(t, o, POLLIN) == EINTR) weft__missing("a signal comes while it waits for a pipe of its own");
     weft__order(t, &objects[o->object]);
     if (o->kind == FOUND) {
         if (nr == SYS_close)
@@ -188,12 +255,44 @@ int weft__own_begin(struct weft_thread *t, long nr, const long a[6], long b[6]) 
     return WEFT_OWN_LIVE;
 }
 
+static void must_wait(struct weft_thread *t, const void *object, const struct timespec *until, int *over) {
+    int e = weft__turns_block(t, WEFT_WAIT_CALL, object, until);
+    if (e == EINTR) weft__missing("a signal comes while it waits for a pipe of its own");
+    *over = e == ETIMEDOUT;
+}
+
+/* poll and epoll_wait, as if no time went by: then others do something, or nobody can. */
+static long look(struct weft_thread *t, long nr, const long b[6]) {
+    struct pollfd *p = nr == SYS_poll ? (struct pollfd *)b[0] : NULL;
+    int ms = (int)(p ? b[2] : b[3]), fds[POLLED], over = 0;
+    struct timespec until = {ms / 1000, ms % 1000 * 1000000l};
+    const struct own *e = p ? NULL : of(t->live - 1);
+    long r;
+    for (long i = 0; p && i < b[1]; i++) {
+        fds[i] = p[i].fd;
+        if (fds[i] >= 0 && !of(fds[i])) weft__missing("a descriptor is closed while it is polled");
+        if (fds[i] >= 0) p[i].fd = of(fds[i])->shadow;
+    }
+    while (!(r = p ? weft__raw(SYS_poll, p, b[1], 0) : weft__raw(SYS_epoll_wait, b[0], b[1], b[2], 0)) && ms && !over)
+        must_wait(t, &stirred, ms > 0 ? &until : NULL, &over);
+    for (long i = 0; p && i < b[1]; i++) {
+        p[i].fd = fds[i];
+        if (fds[i] >= 0 && of(fds[i])) weft__order(t, &objects[of(fds[i])->object]);
+    }
+    for (long fd = 0; e && fd < DESCRIPTORS; fd++)
+        if (of(fd) && own[fd].watched == e->object + 1) weft__order(t, &objects[own[fd].object]);
+    return r;
+}
+
 /* Its turn may have ended since it found something to read, and another thread may have read that. */
-void weft__own_ready(struct weft_thread *t, long nr) {
+long weft__own_do(struct weft_thread *t, long nr, const long b[6]) {
+    if (nr == SYS_poll || nr == SYS_epoll_wait) return look(t, nr, b);
     struct own *o = of(t->live - 1);
-    if (!o || (nr != SYS_read && nr != SYS_recvfrom) || o->kind != STREAM || o->at_once || is_ready(o, POLLIN)) return;
-    if (wait_for(t, o, POLLIN) == EINTR) weft__missing("a signal comes while it waits for a pipe of its own");
-    weft__order(t, &objects[o->object]);
+    if (o && waits_to_read(nr, b) && o->kind == STREAM && !o->at_once && !is_ready(o, POLLIN)) {
+        if (wait_for(t, o, POLLIN) == EINTR) weft__missing("a signal comes while it waits for a pipe of its own");
+        weft__order(t, &objects[o->object]);
+    }
+    return weft__raw(nr, b[0], b[1], b[2], b[3], b[4], b[5]);
 }
 
 /* The call was done with the shadow. */
@@ -202,7 +301,7 @@ void weft__own_end(long nr, const long a[6]) {
     if (!o) return;
     const struct object *x = &objects[o->object];
     if (nr == SYS_close) o->kind = NONE;
-    weft__turns_release(x);
+    release(x);
 }
 
 /* Size and place of a file are the shadow's; all else is the trace's, or nothing, so that it is the same in every run. */
@@ -231,7 +330,7 @@ int weft__own_write(struct weft_thread *t, long nr, const long b[6], const unsig
         weft__missing("it writes to a pipe that nobody reads any more");
     int placed = (nr == SYS_pwrite64 || nr == SYS_pwritev || nr == SYS_pwritev2) && b[3] >= 0;
     *r = placed ? weft__raw(SYS_pwrite64, o->shadow, data, n, b[3]) : weft__raw(SYS_write, o->shadow, data, n);
-    weft__turns_release(&objects[o->object]);
+    release(&objects[o->object]);
     return 1;
 }
 
@@ -302,6 +401,11 @@ static void made_pair(const int *fd, int sockets, long type) {
     for (int i = 0; i < 2; i++) put(fd[i], up(p[i]), k, (type & O_NONBLOCK) != 0);
 }
 
+static void made(long fd, int kind, long shadow, int at_once) {
+    uint16_t k = new_object(kind, NULL);
+    put(fd, up(shadow), k, at_once);
+}
+
 void weft__own_made(long nr, const long a[6], long r) {
     struct own *o = of(a[0]);
     if (failed(r)) return;
@@ -309,6 +413,9 @@ void weft__own_made(long nr, const long a[6], long r) {
     case SYS_pipe: made_pair((const int *)a[0], 0, 0); break;
     case SYS_pipe2: made_pair((const int *)a[0], 0, a[1]); break;
     case SYS_socketpair: made_pair((const int *)a[3], 1, a[1]); break;
+    case SYS_eventfd: made(r, STREAM, weft__raw(SYS_eventfd2, a[0], EFD_NONBLOCK | EFD_CLOEXEC), 0); break;
+    case SYS_eventfd2: made(r, STREAM, weft__raw(SYS_eventfd2, a[0], a[1] | EFD_NONBLOCK | EFD_CLOEXEC), (a[1] & EFD_NONBLOCK) != 0); break;
+    case SYS_epoll_create: case SYS_epoll_create1: made(r, EPOLL, weft__raw(SYS_epoll_create1, EPOLL_CLOEXEC), 0); break;
     case SYS_open: opened((const char *)a[0], a[1], r, 1); break;
     case SYS_creat: opened((const char *)a[0], O_CREAT | O_WRONLY | O_TRUNC, r, 1); break;
     case SYS_openat: opened((const char *)a[1], a[2], r, (int)a[0] == AT_FDCWD); break;
@@ -320,7 +427,7 @@ void weft__own_made(long nr, const long a[6], long r) {
         if ((nr == SYS_fcntl && a[1] != F_DUPFD && a[1] != F_DUPFD_CLOEXEC) || r == a[0]) break;
         if (of(r) && (nr == SYS_dup2 || nr == SYS_dup3)) {
             if (own[r].shadow >= 0) weft__raw(SYS_close, own[r].shadow);
-            weft__turns_release(&objects[own[r].object]);
+            release(&objects[own[r].object]);
             own[r].kind = NONE;
         }
         if (o) put(r, o->shadow < 0 ? -1 : up(weft__raw(SYS_dup, o->shadow)), o->object, o->at_once);

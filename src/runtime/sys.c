@@ -177,10 +177,7 @@ static int is_brief(long nr) {
 
 static long do_call(struct weft_thread *t, long nr, const long b[6]) {
     if (is_brief(nr)) return raw(nr, b);
-    if (unlikely(t->live)) { /* it is not waited for, and nobody else's turn comes between */
-        weft__own_ready(t, nr);
-        return raw(nr, b);
-    }
+    if (unlikely(t->live)) return weft__own_do(t, nr, b); /* nobody else's turn comes between */
     weft__outside(t);
     long r = weft__raw_wait(t, nr, b);
     weft__inside(t);
@@ -582,7 +579,7 @@ int weft__sys_traceless(struct weft_thread *t, long nr, const long a[6], uint64_
 /* Steered: a call on what the program itself writes (own.c). The same ticks, and the same bytes for the log, as in any recording. */
 static long own_call(struct weft_thread *t, long nr, const long a[6], int how, const long shadow[6], const char *params) {
     if (how == WEFT_OWN_LIVE) {
-        t->live = (int)a[0] + 1;
+        t->live = nr == SYS_poll ? 1 : (int)a[0] + 1;
         long r = weft__emulated(t, nr, shadow, nr == SYS_recvfrom && !a[4] && !a[5] ? "o1:r" : params);
         t->live = 0;
         weft__own_end(nr, a);

@@ -69,7 +69,7 @@ void weft__files_forked(void);
 enum { WEFT_OWN_LIVE = 1, WEFT_OWN_STAT };
 struct stat;
 int weft__own_begin(struct weft_thread *t, long nr, const long a[6], long b[6]); /* before a call; LIVE: it is to be made, with b. 0: it is none of these */
-void weft__own_ready(struct weft_thread *t, long nr);                          /* LIVE, at its last tick: waits until there is something */
+long weft__own_do(struct weft_thread *t, long nr, const long b[6]);            /* LIVE, at its last tick: waits until there is something, and makes it */
 void weft__own_end(long nr, const long a[6]); /* after LIVE */
 void weft__own_stat(struct weft_thread *t, long nr, long fd, struct stat *out);
 int weft__own_write(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n, int64_t *r); /* 1: done */
