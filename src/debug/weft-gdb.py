@@ -367,7 +367,8 @@ def go_on():
 
 def show_program(why):
     """Instead of the place in the runtime where a thread stopped."""
-    say(why)
+    if why:
+        say(why)
     frame = program_frame()
     if frame:
         frame.select()
@@ -386,6 +387,7 @@ class Hook(gdb.Breakpoint):
 
     event = line = None
     at_failure = False
+    signal = None  # at which it stopped on the way to the failure: that is told afterwards
 
     def stop(self):
         event, slot, tick, site = (int(gdb.parse_and_eval("(unsigned long) $" + r)) & ANY for r in ("rdi", "rsi", "rdx", "rcx"))
@@ -459,8 +461,10 @@ def own_breakpoint():
 def on_stop(event):
     if type(event) is gdb.StopEvent and own_breakpoint():
         say("weft: a breakpoint instruction of the program's own: `signal SIGTRAP` goes on as recorded.")
-    elif isinstance(event, gdb.SignalEvent) and in_library(gdb.newest_frame(), RUNTIME):
-        # It came while the thread waited, or the runtime raises it: the program's frame says more.
+    elif isinstance(event, gdb.SignalEvent) and hook.signal is not None:
+        hook.signal = event.stop_signal
+    elif isinstance(event, gdb.SignalEvent) and in_library(gdb.newest_frame(), LIBRARIES + (RUNTIME,)):
+        # It came while the thread waited, or the runtime raises it, or a function of libc got a wrong pointer: the program's frame says more.
         frame = program_frame()
         if frame:
             frame.select()
@@ -523,9 +527,15 @@ def weft_begin(pid, at_failure):
         NoRun(name, gdb.COMMAND_RUNNING)
     gdb.execute("list main,main", to_string=True)  # `break LINE` means a line of the program's
     if at_failure:
-        go_on()
+        hook.event, hook.signal = None, ""
+        told = quietly("continue")
         if hook.event == END:
             show_program(hook.why)
+        elif hook.signal:
+            show_program("")  # gdb has told of the signal
+        elif not hook.event:
+            say(told)
+        hook.signal = None
     else:
         say("weft: the replay of %s begins. `continue` goes on; weft-where, weft-edges and weft-run-to are weft's commands."
             % gdb.current_progspace().filename)
