@@ -16,6 +16,9 @@
  * files counts once: it was to be removed from the latter. Without `end`, the last frame of `streams.zst` may be cut short: then
  * its chunks are all in `streams`; and a chunk in `streams` whose magic is 0 may hold anything: then it is in `open`.
  *
+ * A fifth, `bulk`, has what the program read in large pieces, each once, as it came: items in the streams name places in it
+ * (STORED). It is written before them, never compressed, and missing if there are none.
+ *
  * All integers are little-endian. A varint is LEB128 (7 bits a byte, low bits first, at most 10 bytes). A signed varint
  * is a varint of (v << 1) ^ (v >> 63).
  *
@@ -39,8 +42,9 @@ enum weft_trace_version {
     WEFT_TRACE_V3 = 3, /* streams.zst, streams and open together; version 2 has one of the first two, and is read so too */
     WEFT_TRACE_V4 = 4, /* blocks that come again */
     WEFT_TRACE_V5 = 5, /* threads and iterations that were removed: REPEAT, START with bytes */
+    WEFT_TRACE_V6 = 6, /* bulk, STORED; no AGAIN any more, which is read all the same */
     WEFT_TRACE_OLDEST = WEFT_TRACE_V2, /* that is read */
-    WEFT_TRACE_VERSION = WEFT_TRACE_V5,
+    WEFT_TRACE_VERSION = WEFT_TRACE_V6,
 };
 
 /* ---- header -------------------------------------------------------------------------------------------------------
@@ -77,8 +81,8 @@ _Static_assert(sizeof(struct weft_trace_header) == 128, "header layout");
  * used) exactly, and all after them are zero. An open chunk (used is 0) holds items up to the first zero byte in place of a tag. All-zero
  * chunks may stand anywhere: they were reserved and not used. A slot's ticks never go back from chunk to chunk. In
  * streams, before there is an end, and in open, a chunk with magic 0 counts as reserved, whatever follows. No edge stands
- * between PARTs (or AGAIN) and their item; a step is at most 0xfffffe; an AGAIN names a block that is kept,
- * and a block has at most WEFT_BLOCK_MAX bytes. */
+ * between PARTs (or AGAIN, or STORED) and their item; a step is at most 0xfffffe; an AGAIN names a block that is kept,
+ * and a block has at most WEFT_BLOCK_MAX bytes; a STORED names bytes that bulk has, with their digest. */
 #define WEFT_CHUNK 32768u
 #define WEFT_BLOCKS 8u
 #define WEFT_BLOCK_MAX (1ul << 20) /* bytes */
@@ -98,8 +102,9 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
  * skipped without being understood. An item never crosses a chunk: longer data comes as PART items followed by the item
  * that it belongs to (concatenate the parts' bytes, then the item's own).
  *
- * Programs read the same again and again (a server its files). From a PART with op 1 on, an item's bytes are a block, and the last
- * WEFT_BLOCKS blocks of a slot are kept: AGAIN stands for the bytes of one of them. The recorder knows them by size and hash.
+ * Programs read the same again and again (a server its files): then several STORED name the same place. The recorder knows such bytes by size and digest.
+ * Before version 6 they were in the streams: from a PART with op 1 on, an item's bytes are a block, and the last WEFT_BLOCKS blocks of a slot are kept: AGAIN stands
+ * for the bytes of one of them.
  *
  * EDGE, EDGE_DONE and EDGE_STEP operands: signed varint site delta (against the previous edge's own site in this chunk, from 0);
  * varint other slot; signed varint other tick delta (against the previous edge's other tick of this chunk, from 0);
@@ -129,7 +134,8 @@ _Static_assert(sizeof(struct weft_chunk) == 32, "chunk layout");
     X(MEMORY, 15, "op: site; u64 address, then bytes: what another process had put there when this thread accessed it") \
     X(AGAIN, 16, "op: 1 for the slot's last block, 2 for the one before, ...: a PART with its bytes")                  \
     X(REPEAT, 17, "op: WEFT_REPEAT_*, frame; u64 site: an iteration of a loop begins, or was left out; then u64: so many at once") \
-    X(LOOP, 18, "op: WEFT_LOOP_*: of the two copies of a loop the thread takes the one with checks")
+    X(LOOP, 18, "op: WEFT_LOOP_*: of the two copies of a loop the thread takes the one with checks")                   \
+    X(STORED, 19, "op: place in bulk; struct weft_stored_item: a PART with the bytes there")
 
 enum weft_item_kind {
 #define WEFT_X(name, code, text) WEFT_ITEM_##name = code,
@@ -192,6 +198,12 @@ enum weft_op {
     WEFT_OPS(WEFT_X)
 #undef WEFT_X
 };
+
+struct weft_stored_item {
+    uint64_t size;   /* bytes */
+    uint64_t digest; /* their weft_digest */
+};
+_Static_assert(sizeof(struct weft_stored_item) == 16, "stored layout");
 
 /* A thread that was removed (weft simplify): it ends at once. What it would have done for others; the main thread's START has it of those
  * that are not even created any more: */

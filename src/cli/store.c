@@ -242,7 +242,7 @@ int weft__store_failed_by(const char *dir, const char *command, struct weft_err 
 }
 
 /* header goes last: until then the folder is a trace that can be removed again. */
-static const char *const files[] = {"failed", "refused", "relevant", "simplified", "simplified.txt", "end", "end.tmp", "streams", "streams.zst", "open", "control", "header.tmp", "header"};
+static const char *const files[] = {"failed", "refused", "relevant", "simplified", "simplified.txt", "end", "end.tmp", "streams", "streams.zst", "open", "bulk", "control", "header.tmp", "header"};
 
 int weft__store_remove(const char *dir, bool own, struct weft_err *err) {
     struct stat st;

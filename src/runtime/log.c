@@ -7,6 +7,10 @@
  * tag byte is stored last: a reader of a file whose writer was killed stops at the first zero tag and has seen only whole
  * items (x86 keeps the order of stores; the compiler is told by a release store).
  *
+ * What comes in large pieces goes to `bulk`, from where it is, before the item that names its place there: through the chunk it would be copied twice more, and
+ * `weft record` would read, check and compress it. What was stored before is not stored again (a server reads the same files for every request). Nothing
+ * compresses `bulk`: that takes nine times as long as to write it.
+ *
  * Disk space is reserved (fallocate) before it is mapped, because a full disk under a mapping is a SIGBUS, and for `streams`
  * a whole extent at a time. Where there is no more, or no more is allowed (--max-size), the log ends, and the program goes
  * on. It ends for all threads of all processes at once, by one word that they share (root->log_full): from the moment that a
@@ -24,11 +28,16 @@
 #define EXTENT_MIN (64ul << 10) /* grows with the file: a quarter of it */
 #define TAIL 16    /* kept for LOST */
 #define EDGE_MAX 56
-#define BLOCK_MIN 2048 /* bytes */
+#define STORED_MIN 2048 /* bytes */
+#define STORED 16384    /* that are remembered */
 
-static int log_fd = -1, open_fd = -1, dir_fd = -1, alive_fd = -1;
-static int log_lock;
+static int log_fd = -1, open_fd = -1, dir_fd = -1, alive_fd = -1, bulk_fd = -1;
+static int log_lock, stored_lock;
 static uint64_t file_used, file_size; /* bytes of streams: of chunks given out, reserved */
+static uint64_t bulk_used;
+static struct stored {
+    uint64_t digest, size, at;
+} stored[STORED]; /* by digest; under stored_lock */
 
 /* Out of the way of the program's own descriptors: beyond its limit, if that can be raised for a moment. */
 int weft__high_fd(long fd) {
@@ -62,6 +71,8 @@ void weft__log_alive(void) {
     if (alive_fd < 0) weft__refuse("weft record cannot be told that the program still runs (error %d)", -alive_fd);
 }
 
+static long make_bulk(int dir) { return weft__raw(SYS_openat, dir, "bulk", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }
+
 void weft__log_open(void) {
     char dir[sizeof weft__control->streams];
     long fd = weft__raw(SYS_open, weft__control->streams, O_RDWR | O_CLOEXEC, 0);
@@ -75,15 +86,18 @@ void weft__log_open(void) {
     fd = weft__raw(SYS_openat, dir_fd, "open", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) weft__refuse("cannot make a file in %s (error %ld)", dir, -fd);
     open_fd = weft__high_fd(fd);
+    fd = make_bulk(dir_fd);
+    if (fd < 0) weft__refuse("cannot make a file in %s (error %ld)", dir, -fd);
+    bulk_fd = weft__high_fd(fd);
     alive_fd = weft__high_fd(alive_fd);
 }
 
-int weft__log_own_fd(long fd) { return fd >= 0 && (fd == log_fd || fd == open_fd || fd == dir_fd || fd == alive_fd); }
+int weft__log_own_fd(long fd) { return fd >= 0 && (fd == log_fd || fd == open_fd || fd == dir_fd || fd == alive_fd || fd == bulk_fd); }
 
 /* The program wants this number for itself. */
 void weft__log_move_fd(long fd) {
-    int *own[] = {&log_fd, &open_fd, &dir_fd, &alive_fd};
-    for (int i = 0; i < 4; i++) {
+    int *own[] = {&log_fd, &open_fd, &dir_fd, &alive_fd, &bulk_fd};
+    for (int i = 0; i < 5; i++) {
         if (*own[i] != fd) continue;
         long to = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
         if (to < 0) to = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 200);
@@ -105,7 +119,9 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
     weft__copy(path + d, name, n);
     weft__copy(path + d + n, streams, sizeof streams);
     file_used = file_size = 0;
-    log_lock = 0;
+    log_lock = stored_lock = 0;
+    if (bulk_used) weft__zero(stored, sizeof stored);
+    bulk_used = 0;
     t->log = (struct weft_log){0};
     if (weft__root->log_full) {
         /* Nothing is logged any more, so there is nothing to make. A control block it needs, or it would write into its
@@ -131,15 +147,18 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
         c->outcome = WEFT_OUT_RUNNING; /* the parent may have ended meanwhile */
         c->exit_kind = c->exit_code = 0;
         c->message[0] = 0;
-        long tails = -1;
+        long tails = -1, bulk = -1;
         r = fd = weft__raw(SYS_openat, dir, "streams", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (r >= 0) r = tails = weft__raw(SYS_openat, dir, "open", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (r >= 0) r = bulk = make_bulk((int)dir);
         if (r >= 0) {
             weft__raw(SYS_close, log_fd);
             weft__raw(SYS_close, open_fd);
+            weft__raw(SYS_close, bulk_fd);
             weft__raw(SYS_close, dir_fd);
             log_fd = weft__high_fd(fd);
             open_fd = weft__high_fd(tails);
+            bulk_fd = weft__high_fd(bulk);
             dir_fd = weft__high_fd(dir);
             return;
         }
@@ -197,9 +216,9 @@ static long space(uint64_t *off) {
     return r;
 }
 
-static long put(const void *p, size_t n, uint64_t off) {
+static long put(int fd, const void *p, size_t n, uint64_t off) {
     while (n) {
-        long r = weft__raw(SYS_pwrite64, log_fd, p, n, off);
+        long r = weft__raw(SYS_pwrite64, fd, p, n, off);
         if (r == -EINTR) continue;
         if (r <= 0) return r ? r : -EIO;
         p = (const char *)p + r;
@@ -261,8 +280,8 @@ static int room(struct weft_thread *t, size_t n, uint64_t tick) {
          * it twice. */
         uint32_t used = (uint32_t)(l->at - (unsigned char *)c);
         seal(l);
-        r = put(c + 1, used - sizeof *c, off + sizeof *c);
-        if (!r) r = put(c, sizeof *c, off);
+        r = put(log_fd, c + 1, used - sizeof *c, off + sizeof *c);
+        if (!r) r = put(log_fd, c, sizeof *c, off);
         if (r) {
             set_full(r);
             l->lost = 1;
@@ -300,75 +319,80 @@ void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const s
     l->at = p;
 }
 
-/* One item without regard to length: fits. */
-static void item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn) {
+/* One item without regard to length: fits. Its bytes are those of all pieces. */
+struct piece {
+    const void *p;
+    size_t n;
+};
+static void item(struct weft_thread *t, int kind, uint64_t op, const struct piece *list, const struct piece *end) {
     struct weft_log *l = &t->log;
     uint64_t tick = t->tls->clock;
-    if (unlikely(!room(t, an + bn + 40, tick))) return;
+    size_t n = 0;
+    for (const struct piece *i = list; i < end; i++) n += i->n;
+    if (unlikely(!room(t, n + 40, tick))) return;
     unsigned char *p = varint(l->at + 1, tick - l->tick);
     p = varint(p, op);
-    p = varint(p, an + bn);
-    if (an == 8)
-        __builtin_memcpy(p, a, 8); /* a result */
-    else
-        weft__copy(p, a, an);
-    if (bn) weft__copy(p + an, b, bn);
+    p = varint(p, n);
+    for (const struct piece *i = list; i < end; p += i->n, i++) {
+        if (i->n == 8)
+            __builtin_memcpy(p, i->p, 8); /* a result */
+        else if (i->n)
+            weft__copy(p, i->p, i->n);
+    }
     l->tick = tick;
     __atomic_store_n(l->at, kind, __ATOMIC_RELEASE);
-    l->at = p + an + bn;
+    l->at = p;
 }
 
-/* Of n bytes with this hash: which of the last blocks they are; 0: a new one. */
-static uint64_t again_of(struct weft_log *l, uint64_t hash, size_t n) {
-    for (uint64_t i = 1; i <= WEFT_BLOCKS && i <= l->blocks; i++) {
-        const struct weft_block *b = &l->block[(l->blocks - i) % WEFT_BLOCKS];
-        if (b->hash == hash && b->size == n) return i;
+/* Where these bytes are in `bulk`, after this call. */
+static long store(const struct piece *b, uint64_t digest, uint64_t *at) {
+    struct stored *s = &stored[digest % STORED];
+    uint64_t whole = (b->n + 63) & ~63ul; /* the kernel copies faster to such places */
+    weft__lock(&stored_lock);
+    int there = s->digest == digest && s->size == b->n;
+    *at = s->at;
+    weft__unlock(&stored_lock);
+    if (there) return 0;
+    *at = __atomic_fetch_add(&bulk_used, whole, __ATOMIC_RELAXED);
+    long r = -EFBIG;
+    if (__atomic_add_fetch(&weft__root->disk_bytes, whole, __ATOMIC_RELAXED) <= weft__root->max_bytes || !weft__root->max_bytes) r = put(bulk_fd, b->p, b->n, *at);
+    if (r) {
+        __atomic_fetch_sub(&weft__root->disk_bytes, whole, __ATOMIC_RELAXED);
+        return r;
     }
-    l->block[l->blocks++ % WEFT_BLOCKS] = (struct weft_block){hash, n};
+    weft__lock(&stored_lock);
+    *s = (struct stored){digest, b->n, *at};
+    weft__unlock(&stored_lock);
     return 0;
 }
 
-/* hash: NULL, or that of b. */
-static void log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn, const uint64_t *hash) {
-    const size_t max = WEFT_CHUNK - sizeof(struct weft_chunk) - TAIL - 48;
-    /* `a` is small; what of `b` does not fit beside it goes first, as parts. The bytes of an item are its parts, then its
-     * own: so `a` must lead. */
-    int is_block = bn >= BLOCK_MIN && bn <= WEFT_BLOCK_MAX;
-    if (likely(an + bn <= max && !is_block)) {
-        /* Prefer filling a chunk to wasting most of it. */
-        item(t, kind, op, a, an, b, bn);
+/* Three pieces, of which the second one may be long. */
+static void log_item(struct weft_thread *t, int kind, uint64_t op, const struct piece list[3], const uint64_t *digest) {
+    const struct piece *b = &list[1];
+    uint64_t at;
+    if (likely(b->n < STORED_MIN || weft__root->log_full)) { /* it has ended: then there is no room for the item either */
+        item(t, kind, op, list, list + 3);
         return;
     }
-    if (is_block) {
-        uint64_t again = again_of(&t->log, hash ? *hash : weft_digest(b, bn), bn);
-        if (again) {
-            item(t, WEFT_ITEM_PART, 0, a, an, NULL, 0);
-            item(t, WEFT_ITEM_AGAIN, again, NULL, 0, NULL, 0);
-            item(t, kind, op, NULL, 0, NULL, 0);
-            return;
-        }
-    }
-    item(t, WEFT_ITEM_PART, 0, a, an, b, 0);
-    const unsigned char *p = b;
-    uint64_t first = is_block;
-    while (bn > max || first) {
-        size_t n = max;
-        if (t->log.at) {
-            size_t left = (size_t)(t->log.end - t->log.at);
-            if (left > 4096 && left - 64 < n) n = left - 64;
-        }
-        if (n > bn) n = bn;
-        item(t, WEFT_ITEM_PART, first, p, n, NULL, 0);
-        first = 0;
-        p += n;
-        bn -= n;
-    }
-    item(t, kind, op, p, bn, NULL, 0);
+    struct weft_stored_item s = {b->n, digest ? *digest : weft_digest(b->p, b->n)};
+    long r = store(b, s.digest, &at);
+    if (r) set_full(r);
+    item(t, WEFT_ITEM_PART, 0, list, list + 1);
+    struct piece is = {&s, sizeof s};
+    item(t, WEFT_ITEM_STORED, at, &is, &is + 1);
+    item(t, kind, op, list + 2, list + 3);
 }
 
 void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn) {
-    log_item(t, kind, op, a, an, b, bn, NULL);
+    log_item(t, kind, op, (struct piece[3]){{a, an}, {b, bn}, {NULL, 0}}, NULL);
 }
-void weft__log_hashed(struct weft_thread *t, uint64_t op, int64_t ret, const void *data, size_t n, uint64_t hash) {
-    log_item(t, WEFT_ITEM_INPUT, op, &ret, 8, data, n, &hash);
+void weft__log_hashed(struct weft_thread *t, uint64_t op, int64_t ret, const void *data, size_t n, uint64_t digest) {
+    log_item(t, WEFT_ITEM_INPUT, op, (struct piece[3]){{&ret, 8}, {data, n}, {NULL, 0}}, &digest);
+}
+void weft__log_out(struct weft_thread *t, uint64_t op, int64_t ret, const void *data, uint32_t n, const void *rest, size_t rn) {
+    struct {
+        int64_t ret;
+        uint32_t n;
+    } head = {ret, n};
+    log_item(t, WEFT_ITEM_INPUT, op, (struct piece[3]){{&head, 12}, {data, n}, {rest, rn}}, NULL);
 }

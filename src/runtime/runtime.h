@@ -54,17 +54,12 @@ enum weft_state {
 };
 
 /* A writer's cursor into the thread's current chunk of `streams`. Thread-private. */
-struct weft_block { /* of bytes that were logged; trace.h */
-    uint64_t hash, size;
-};
 struct weft_log {
     unsigned char *at, *end; /* next byte; end of the chunk's usable part */
     struct weft_chunk *chunk;
     uint64_t tick, site, otick, osite; /* what deltas are taken against */
     uint32_t seq;
     int lost; /* the log has ended for this thread */
-    uint64_t blocks; /* that there were */
-    struct weft_block block[WEFT_BLOCKS];
 };
 
 #define WEFT_HELD_MAX 32
@@ -297,7 +292,9 @@ void weft__log_open(void);
 int weft__high_fd(long fd); /* the same out of the way of the program's descriptors; closes fd */
 void weft__log_edge(struct weft_thread *t, uint64_t tick, uint64_t site, const struct weft_pos *other);
 void weft__log_item(struct weft_thread *t, int kind, uint64_t op, const void *a, size_t an, const void *b, size_t bn);
-void weft__log_hashed(struct weft_thread *t, uint64_t op, int64_t ret, const void *data, size_t n, uint64_t hash); /* an input; its weft_hash */
+void weft__log_hashed(struct weft_thread *t, uint64_t op, int64_t ret, const void *data, size_t n, uint64_t digest); /* an input; of data: weft_digest */
+/* What a call gave: its result, how many bytes there are, these, and then `rest`, which is short. */
+void weft__log_out(struct weft_thread *t, uint64_t op, int64_t ret, const void *data, uint32_t n, const void *rest, size_t rn);
 static inline void weft__log_input(struct weft_thread *t, uint64_t op, int64_t ret, const void *data, size_t n) {
     weft__log_item(t, WEFT_ITEM_INPUT, op, &ret, 8, data, n);
 }

@@ -194,15 +194,14 @@ static long emulate_plain(struct weft_thread *t, long nr, const long a[6]) {
 static long emulate_read(struct weft_thread *t, long nr, const long a[6], int arg, size_t room) {
     long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
     unsigned char *buf = weft__bounce(t, room + 16);
-    b[arg] = (long)(buf + 4);
+    b[arg] = (long)buf;
     weft__tick(t);
     long r = do_call(t, nr, b);
     uint32_t n = failed(r) ? 0 : (size_t)r > room ? (uint32_t)room : (uint32_t)r;
-    __builtin_memcpy(buf, &n, 4);
-    weft__log_input(t, (uint64_t)nr, r, buf, 4ul + n);
+    weft__log_out(t, (uint64_t)nr, r, buf, n, NULL, 0);
     if (n) {
         weft__take(t, (void *)a[arg], n);
-        weft__copy((void *)a[arg], buf + 4, n);
+        weft__copy((void *)a[arg], buf, n);
         weft__tick(t);
     }
     return r;
@@ -403,9 +402,10 @@ long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char 
         if (p->dir == 'o' && a[p->arg] && (nr == SYS_nanosleep || nr == SYS_clock_nanosleep)) weft__copy((void *)b[p->arg], (void *)b[list->arg], sizeof(struct timespec));
     if (unlikely(weft__delays | weft__steering)) oversleep(t, nr, b);
     long r = do_call(t, nr, b);
-    /* Out-data into one run of bytes for the log; then into the program's memory, each with a tick. */
-    size_t total = 0, need = outs + ins + 64, sole = 0; /* where the data is, if there is but one */
+    /* Out-data into the log: that of the first one from where it is, if it is the only long one; then into the program's memory, each with a tick. */
+    size_t total = 0, need = outs + ins + 64;
     size_t got[6] = {0};
+    struct param *first = NULL;
     for (p = list; p < end_of; p++) {
         if (p->dir == 'i') continue;
         size_t n = 0;
@@ -416,30 +416,30 @@ long weft__emulated(struct weft_thread *t, long nr, const long a[6], const char 
         }
         if (a[p->arg]) n = written(nr, p, a, b, r, n);
         got[p->arg] = n;
-        sole = total || p->kind == P_LENPTR ? 0 : off[p->arg];
+        if (!first) first = p;
         total += 4 + n + (p->kind == P_LENPTR ? 4 : 0);
     }
-    unsigned char *log = buf + sole - 4;
-    if (sole) {
-        uint32_t n = (uint32_t)(total - 4);
-        __builtin_memcpy(log, &n, 4);
-    } else {
-        buf = weft__bounce(t, need + total);
-        log = buf + need;
-    }
+    if (first && total - got[first->arg] > 1024) first = NULL;
+    buf = weft__bounce(t, need + total - (first ? got[first->arg] : 0));
+    unsigned char *log = buf + need;
     size_t k = 0;
-    for (p = list; !sole && p < end_of; p++) {
+    for (p = list; p < end_of; p++) {
         if (p->dir == 'i') continue;
-        uint32_t n = (uint32_t)got[p->arg];
-        __builtin_memcpy(log + k, &n, 4);
-        weft__copy(log + k + 4, buf + off[p->arg], n);
-        k += 4 + n;
+        if (p != first) {
+            uint32_t n = (uint32_t)got[p->arg];
+            __builtin_memcpy(log + k, &n, 4);
+            weft__copy(log + k + 4, buf + off[p->arg], n);
+            k += 4 + n;
+        }
         if (p->kind == P_LENPTR) {
             __builtin_memcpy(log + k, &lens[p->arg], 4);
             k += 4;
         }
     }
-    weft__log_input(t, (uint64_t)nr, r, log, total);
+    if (first)
+        weft__log_out(t, (uint64_t)nr, r, buf + off[first->arg], (uint32_t)got[first->arg], log, k);
+    else
+        weft__log_input(t, (uint64_t)nr, r, log, total);
     for (p = list; p < end_of; p++) {
         if (p->dir == 'i') continue;
         if (got[p->arg]) {

@@ -36,6 +36,7 @@ const char *weft__item_name(uint32_t kind) {
         [WEFT_ITEM_VERIFY] = "verify", [WEFT_ITEM_REACHED] = "reached",     [WEFT_ITEM_NOTE] = "note",
         [WEFT_ITEM_LOST] = "lost",     [WEFT_ITEM_SIGNAL] = "signal",         [WEFT_ITEM_MEMORY] = "memory",
         [WEFT_ITEM_AGAIN] = "again",   [WEFT_ITEM_REPEAT] = "repeat",         [WEFT_ITEM_LOOP] = "loop",
+        [WEFT_ITEM_STORED] = "stored",
     };
     return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "unknown";
 }
@@ -243,7 +244,8 @@ int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft
             return BAD(c, off, "an item of %llu bytes runs over the end of the chunk", (unsigned long long)size);
         const uint8_t *data = c->buf + c->at;
         c->at += (uint32_t)size;
-        if (!s->pending && kind != WEFT_ITEM_PART && kind != WEFT_ITEM_AGAIN) {
+        bool part = kind == WEFT_ITEM_PART || kind == WEFT_ITEM_AGAIN || kind == WEFT_ITEM_STORED;
+        if (!s->pending && !part) {
             item->data = data;
             item->size = size;
             note_module(c, item);
@@ -256,14 +258,28 @@ int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft
             data = b->bytes;
             size = b->len;
         }
-        if (s->len + size > WEFT_ITEM_MAX) return BAD(c, off, "an item of more than 2 GiB");
+        struct weft_stored_item stored;
+        if (kind == WEFT_ITEM_STORED) {
+            if (size != sizeof stored) return BAD(c, off, "a stored item without its description");
+            memcpy(&stored, data, sizeof stored);
+            size = stored.size;
+        }
+        if (size > WEFT_ITEM_MAX || s->len + size > WEFT_ITEM_MAX) return BAD(c, off, "an item of more than 2 GiB");
+        if (kind == WEFT_ITEM_STORED && !c->skim && (r = weft__trace_bulk(c->t, NULL, size, item->op, err)) <= 0)
+            return r ? r : BAD(c, off, "the file bulk does not have bytes 0x%llx to 0x%llx (is a piece of it missing?)", (unsigned long long)item->op, (unsigned long long)(item->op + size));
         if (!c->skim) {
             s->parts = weft__grow(s->parts, &s->cap, s->len + size, 1);
-            if (size) memcpy(s->parts + s->len, data, size);
+            if (kind == WEFT_ITEM_STORED) {
+                r = weft__trace_bulk(c->t, s->parts + s->len, size, item->op, err);
+                if (r < 0) return r;
+                if (r == 0 || weft_digest(s->parts + s->len, size) != stored.digest)
+                    return BAD(c, off, "checksum mismatch in the file bulk at 0x%llx (its bytes were changed)", (unsigned long long)item->op);
+            } else if (size)
+                memcpy(s->parts + s->len, data, size);
         }
         if (kind == WEFT_ITEM_PART && item->op == 1) s->block = s->len + 1;
         s->len += size;
-        s->pending = kind == WEFT_ITEM_PART || kind == WEFT_ITEM_AGAIN;
+        s->pending = part;
         if (s->pending) continue;
         if (s->block && s->len - (s->block - 1) > WEFT_BLOCK_MAX) return BAD(c, off, "a block of more than 1 MiB");
         if (s->block) keep_block(c, s);

@@ -404,13 +404,15 @@ static int rest(struct weft_packer *p, uint64_t patience_us, weft_progress *prog
 
 int weft__packer_finish(struct weft_packer *p, enum weft_end_kind kind, uint32_t code, uint64_t patience_us,
                         weft_progress *progress, void *ctx, struct weft_counts *counts, struct weft_err *err) {
-    struct weft_strbuf raw = {0}, end = {0}, tails = {0};
+    struct weft_strbuf raw = {0}, end = {0}, tails = {0}, bulk = {0};
+    struct stat st;
     uint64_t stays = 0;
     int r;
     *counts = (struct weft_counts){0};
     weft__strbuf_printf(&raw, "%s/streams", p->t->dir);
     weft__strbuf_printf(&end, "%s/end", p->t->dir);
     weft__strbuf_printf(&tails, "%s/open", p->t->dir);
+    weft__strbuf_printf(&bulk, "%s/bulk", p->t->dir);
     p->open_fd = open(tails.s, O_RDWR | O_CLOEXEC);
     if (p->fd < 0) {
         r = weft__err(err, ENOENT, "%s: cannot be opened", raw.s);
@@ -431,6 +433,7 @@ int weft__packer_finish(struct weft_packer *p, enum weft_end_kind kind, uint32_t
     else if (ftruncate(p->fd, (off_t)stays) < 0) {} /* the reserved chunks at the end are of no harm */
     if (p->error && !p->zst_size) unlink(p->zst_path);
     if (!p->open_stays) unlink(tails.s);
+    if (stat(bulk.s, &st) == 0 && st.st_size == 0) unlink(bulk.s);
 
     struct weft_trace_end e = {
         .kind = (uint32_t)kind,
@@ -443,6 +446,7 @@ int weft__packer_finish(struct weft_packer *p, enum weft_end_kind kind, uint32_t
     weft__end_encode(&e);
     r = weft__file_write(end.s, &e, sizeof e, err);
 out:
+    weft__strbuf_fini(&bulk);
     weft__strbuf_fini(&tails);
     weft__strbuf_fini(&end);
     weft__strbuf_fini(&raw);

@@ -188,7 +188,7 @@ static int open_streams(struct weft_trace *t, struct weft_err *err) {
     return r;
 }
 
-static const char *const names[WEFT_FILES] = {"streams.zst", "streams", "open"};
+static const char *const names[WEFT_FILES] = {"streams.zst", "streams", "open", "bulk"};
 
 int weft__trace_open_parts(const char *name, const void *header, size_t header_len, const void *end, size_t end_len,
                            const int fd[WEFT_FILES], struct weft_trace **out, struct weft_err *err) {
@@ -198,7 +198,7 @@ int weft__trace_open_parts(const char *name, const void *header, size_t header_l
     weft__strbuf_printf(&path, "%s: ", name);
     for (int i = 0, n = 0; i < WEFT_FILES; i++) {
         t->fd[i] = fd[i];
-        if (fd[i] >= 0) weft__strbuf_printf(&path, "%s%s", n++ ? ", " : "", names[i]);
+        if (fd[i] >= 0 && i != WEFT_BULK) weft__strbuf_printf(&path, "%s%s", n++ ? ", " : "", names[i]);
     }
     t->path = path.s;
     t->strings = weft__alloc(header_len + 1);
@@ -260,7 +260,7 @@ int weft__trace_open(const char *dir, struct weft_trace **out, struct weft_err *
     }
     /* In this order, and the lock before the other file is opened: from then on nothing goes from streams, so what is not
      * in the other one by now is found here (pack.c). */
-    static const enum weft_file order[] = {WEFT_STREAMS, WEFT_PACKED, WEFT_OPEN};
+    static const enum weft_file order[] = {WEFT_STREAMS, WEFT_PACKED, WEFT_OPEN, WEFT_BULK};
     for (int i = 0; i < WEFT_FILES; i++) {
         int k = openat(dirfd, names[order[i]], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         fd[order[i]] = k;
@@ -323,6 +323,22 @@ static size_t find_frame(const struct weft_trace *t, uint64_t n) {
             hi = mid;
     }
     return lo;
+}
+
+int weft__trace_bulk(struct weft_trace *t, void *buf, size_t n, uint64_t at, struct weft_err *err) {
+    struct stat st;
+    int *fd = &t->fd[WEFT_BULK];
+    if (*fd < 0 && !t->has_end) { /* it was not there yet when the trace was opened */
+        struct weft_strbuf path = {0};
+        weft__strbuf_printf(&path, "%s/bulk", t->dir);
+        *fd = open(path.s, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        weft__strbuf_fini(&path);
+    }
+    if (*fd >= 0 && (at > t->size[WEFT_BULK] || n > t->size[WEFT_BULK] - at) && fstat(*fd, &st) == 0) t->size[WEFT_BULK] = (uint64_t)st.st_size; /* it grows */
+    if (at > t->size[WEFT_BULK] || n > t->size[WEFT_BULK] - at) return 0;
+    if (!buf || !n) return 1;
+    ssize_t got = read_at(t, t->fd[WEFT_BULK], buf, n, at, err);
+    return got < 0 ? (int)got : (size_t)got == n;
 }
 
 int weft__trace_raw_chunk(struct weft_trace *t, int fd, uint64_t n, uint8_t *buf, struct weft_err *err) {

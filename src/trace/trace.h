@@ -37,7 +37,7 @@ struct weft_module {
     char *path;
 };
 
-enum weft_file { WEFT_PACKED, WEFT_STREAMS, WEFT_OPEN, WEFT_FILES };
+enum weft_file { WEFT_PACKED, WEFT_STREAMS, WEFT_OPEN, WEFT_BULK, WEFT_FILES };
 
 struct weft_trace {
     char *dir; /* as the user named it: starts every message */
@@ -47,7 +47,7 @@ struct weft_trace {
     struct weft_trace_end end;
     bool has_end;
     bool recording; /* `weft record` is still at it */
-    /* streams.zst, streams, open: in this order */
+    /* streams.zst, streams, open, in this order; and bulk */
     char *path; /* for messages: those that are there */
     int fd[WEFT_FILES]; /* -1: there is none */
     uint64_t size[WEFT_FILES];
@@ -78,6 +78,8 @@ void weft__trace_close(struct weft_trace *t);
 int weft__trace_chunk(struct weft_trace *t, uint64_t n, uint8_t *buf, struct weft_err *err) WEFT_MUST;
 /* Chunk n of streams, or of open; fd is of that file. */
 int weft__trace_raw_chunk(struct weft_trace *t, int fd, uint64_t n, uint8_t *buf, struct weft_err *err) WEFT_MUST;
+/* Bytes of bulk; buf may be NULL. 0: it does not have them. */
+int weft__trace_bulk(struct weft_trace *t, void *buf, size_t n, uint64_t at, struct weft_err *err) WEFT_MUST;
 /* The folders of processes that were forked, and of programs that were executed, as numbers in the folder: the largest one;
  * 0: none. */
 unsigned weft__trace_parts(const char *dir);

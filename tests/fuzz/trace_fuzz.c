@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     weft__end_encode(&end);
     struct weft_trace *t;
     int r = weft__trace_open_parts("fuzz", head, head_len, what & 128 ? &end : NULL, what & 128 ? sizeof end : 0,
-                                   (int[WEFT_FILES]){(what & 3) == 0 ? fd : -1, (what & 3) == 0 ? -1 : fd, -1}, &t, &err);
+                                   (int[WEFT_FILES]){(what & 3) == 0 ? fd : -1, (what & 3) == 0 ? -1 : fd, -1, -1}, &t, &err);
     free(own);
     if (r < 0) return 0;
     struct weft_counts counts;

@@ -106,6 +106,45 @@ static void again(void **state) {
     weft__encoder_fini(&e);
 }
 
+/* Bytes that are in bulk, in front of others; and bulk as it must not be. */
+static void stored(void **state) {
+    (void)state;
+    static const char bulk[] = "0123456789abcdef";
+    static const struct {
+        uint64_t at, size, more;
+        const char *says;
+    } wrong[] = {{0, 17, 0, "does not have"}, {17, 0, 0, "does not have"}, {UINT64_MAX, 2, 0, "does not have"}, {1, UINT64_MAX, 0, "2 GiB"}, {3, 10, 1, "checksum mismatch"}};
+    for (size_t k = 0; k <= sizeof wrong / sizeof *wrong; k++) {
+        struct weft_encoder e = {0};
+        struct weft_err err;
+        struct weft_cursor c;
+        struct weft_item i;
+        struct weft_stored_item s = {10, weft_digest(bulk + 3, 10)};
+        uint64_t at = 3;
+        if (k) at = wrong[k - 1].at, s.size = wrong[k - 1].size, s.digest += wrong[k - 1].more;
+        weft__encode_item(&e, 1, WEFT_ITEM_PART, 5, 0, "result: ", 8);
+        weft__encode_item(&e, 1, WEFT_ITEM_STORED, 5, at, &s, sizeof s);
+        weft__encode_item(&e, 1, WEFT_ITEM_INPUT, 5, 7, "!", 1);
+        struct weft_trace *t = open_encoded(&e, NULL);
+        t->fd[WEFT_BULK] = memory_file(bulk, 16);
+        weft__cursor_open(&c, t, 0);
+        int r = weft__cursor_next(&c, &i, &err);
+        if (k) {
+            assert_true(r < 0);
+            assert_non_null(strstr(err.text, wrong[k - 1].says));
+        } else {
+            assert_int_equal(r, 1);
+            assert_int_equal(i.kind, WEFT_ITEM_INPUT);
+            assert_int_equal(i.size, 19);
+            assert_memory_equal(i.data, "result: 3456789abc!", 19);
+            assert_int_equal(weft__cursor_next(&c, &i, &err), 0);
+        }
+        weft__cursor_close(&c);
+        weft__trace_close(t);
+        weft__encoder_fini(&e);
+    }
+}
+
 static void random_item(uint64_t *s, uint32_t slot, uint64_t *tick, struct weft_item *i, uint8_t *data) {
     uint64_t r = rnd(s);
     *tick += r % 5 == 0 ? rnd(s) % 1000000 : r % 3;
@@ -377,7 +416,7 @@ static void numbers_for_people(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(header_comes_back),   cmocka_unit_test(small_items),     cmocka_unit_test(many_items),
-        cmocka_unit_test(again),
+        cmocka_unit_test(again), cmocka_unit_test(stored),
         cmocka_unit_test(moving_keeps_items), cmocka_unit_test(closing_nothing), cmocka_unit_test(numbers_for_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static inline int open_bytes(struct bytes header, const struct weft_trace_end *e
                              bool compressed, struct weft_trace **out, struct weft_err *err) {
     int fd = memory_file(streams, n);
     return weft__trace_open_parts("test", header.p, header.n, end, end ? sizeof *end : 0,
-                                  (int[WEFT_FILES]){compressed ? fd : -1, compressed ? -1 : fd, -1}, out, err);
+                                  (int[WEFT_FILES]){compressed ? fd : -1, compressed ? -1 : fd, -1, -1}, out, err);
 }
 
 static inline struct weft_trace *open_encoded(struct weft_encoder *e, const struct weft_trace_end *end) {

@@ -126,7 +126,7 @@ static void end_damage(void **state) {
     }
     for (size_t n = 0; n < sizeof f->end; n++)
         assert_true(weft__trace_open_parts("test", f->header.p, f->header.n, &f->end, n,
-                                           (int[WEFT_FILES]){memory_file(f->zst.p, f->zst.n), -1, -1}, &t, &err) < 0);
+                                           (int[WEFT_FILES]){memory_file(f->zst.p, f->zst.n), -1, -1, -1}, &t, &err) < 0);
 }
 
 static void compressed_damage(void **state) {

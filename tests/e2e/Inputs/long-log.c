@@ -11,10 +11,11 @@ static volatile unsigned racy;
 static unsigned long sum;
 
 static void *work(void *arg) {
-    char buf[20000];
+    char buf[2000]; /* small enough for the streams */
     int fd = open("text", O_RDONLY), n = *(int *)arg;
     for (int i = 0; i < n || access("stop", F_OK); i++) {
-        if (i < n && pread(fd, buf, sizeof buf, i % 50 * 100) != sizeof buf) exit(2);
+        for (int k = 0; i < n && k < 10; k++)
+            if (pread(fd, buf, sizeof buf, i % 50 * 100 + k * 2000) != sizeof buf) exit(2);
         racy += (unsigned char)buf[i % 500];
         pthread_mutex_lock(&lock);
         sum += (unsigned char)buf[0];
