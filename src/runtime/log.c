@@ -12,11 +12,12 @@
  * compresses `bulk`: that takes nine times as long as to write it.
  *
  * Disk space is reserved (fallocate) before it is mapped, because a full disk under a mapping is a SIGBUS, and for `streams`
- * a whole extent at a time. Where there is no more, or no more is allowed (--max-size), the log ends, and the program goes
+ * a whole extent at a time; to write where it is reserved takes a third less as well (7.8 us for 64 KiB, 12.2 otherwise). Where there is no more, or no more is allowed (--max-size), the log ends, and the program goes
  * on. It ends for all threads of all processes at once, by one word that they share (root->log_full): from the moment that a
  * thread has seen it, it logs nothing more, only LOST, for which space is kept free at the end of each chunk. So what is
  * logged is a consistent cut, as if all had been killed together: whoever comes after something that was not logged, by
  * whatever way, has seen the word too. */
+#define _GNU_SOURCE
 #include "runtime.h"
 #include "sys.h"
 #include "sys_calls.h"
@@ -31,10 +32,12 @@
 #define STORED_MIN 2048 /* bytes */
 #define STORED 16384    /* that are remembered */
 
-static int log_fd = -1, open_fd = -1, dir_fd = -1, alive_fd = -1, bulk_fd = -1;
+static int open_fd = -1, dir_fd = -1, alive_fd = -1;
 static int log_lock, stored_lock;
-static uint64_t file_used, file_size; /* bytes of streams: of chunks given out, reserved */
-static uint64_t bulk_used;
+static struct file {
+    int fd;
+    uint64_t used, size; /* bytes that were given out; that are reserved */
+} streams = {.fd = -1}, bulk = {.fd = -1}; /* under log_lock */
 static struct stored {
     uint64_t digest, size, at;
 } stored[STORED]; /* by digest; under stored_lock */
@@ -77,7 +80,7 @@ void weft__log_open(void) {
     char dir[sizeof weft__control->streams];
     long fd = weft__raw(SYS_open, weft__control->streams, O_RDWR | O_CLOEXEC, 0);
     if (fd < 0) weft__refuse("cannot open %s (error %ld)", weft__control->streams, -fd);
-    log_fd = weft__high_fd(fd);
+    streams.fd = weft__high_fd(fd);
     weft__copy(dir, weft__control->streams, dir_length());
     dir[dir_length()] = 0;
     fd = weft__raw(SYS_open, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
@@ -88,15 +91,15 @@ void weft__log_open(void) {
     open_fd = weft__high_fd(fd);
     fd = make_bulk(dir_fd);
     if (fd < 0) weft__refuse("cannot make a file in %s (error %ld)", dir, -fd);
-    bulk_fd = weft__high_fd(fd);
+    bulk.fd = weft__high_fd(fd);
     alive_fd = weft__high_fd(alive_fd);
 }
 
-int weft__log_own_fd(long fd) { return fd >= 0 && (fd == log_fd || fd == open_fd || fd == dir_fd || fd == alive_fd || fd == bulk_fd); }
+int weft__log_own_fd(long fd) { return fd >= 0 && (fd == streams.fd || fd == open_fd || fd == dir_fd || fd == alive_fd || fd == bulk.fd); }
 
 /* The program wants this number for itself. */
 void weft__log_move_fd(long fd) {
-    int *own[] = {&log_fd, &open_fd, &dir_fd, &alive_fd, &bulk_fd};
+    int *own[] = {&streams.fd, &open_fd, &dir_fd, &alive_fd, &bulk.fd};
     for (int i = 0; i < 5; i++) {
         if (*own[i] != fd) continue;
         long to = weft__raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
@@ -109,19 +112,18 @@ void weft__log_move_fd(long fd) {
 /* The forked process, number `part` of its parent's, writes into a folder of its own in the parent's; beside its streams
  * its control block, which `weft record` reads when all is over. */
 void weft__log_forked(struct weft_thread *t, uint32_t part) {
-    static const char streams[] = "/streams";
+    static const char name_of[] = "/streams";
     struct weft_control *c = weft__control;
     char name[16], path[sizeof c->streams];
     size_t n = weft__format(name, sizeof name, "%u", part), d = dir_length();
     weft__copy(path, c->streams, d);
     path[d++] = '/';
-    if (d + n + sizeof streams > sizeof path) weft__refuse("processes were forked too deep for the length of a path");
+    if (d + n + sizeof name_of > sizeof path) weft__refuse("processes were forked too deep for the length of a path");
     weft__copy(path + d, name, n);
-    weft__copy(path + d + n, streams, sizeof streams);
-    file_used = file_size = 0;
+    weft__copy(path + d + n, name_of, sizeof name_of);
     log_lock = stored_lock = 0;
-    if (bulk_used) weft__zero(stored, sizeof stored);
-    bulk_used = 0;
+    if (bulk.used) weft__zero(stored, sizeof stored);
+    streams.used = streams.size = bulk.used = bulk.size = 0;
     t->log = (struct weft_log){0};
     if (weft__root->log_full) {
         /* Nothing is logged any more, so there is nothing to make. A control block it needs, or it would write into its
@@ -142,23 +144,23 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
     if (r >= 0) r = weft__raw(SYS_mmap, c, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
     if (r == (long)c) {
         weft__raw(SYS_close, fd);
-        weft__copy(c->streams, path, d + n + sizeof streams);
+        weft__copy(c->streams, path, d + n + sizeof name_of);
         c->pid = (uint64_t)weft__raw(SYS_getpid);
         c->outcome = WEFT_OUT_RUNNING; /* the parent may have ended meanwhile */
         c->exit_kind = c->exit_code = 0;
         c->message[0] = 0;
-        long tails = -1, bulk = -1;
+        long tails = -1, large = -1;
         r = fd = weft__raw(SYS_openat, dir, "streams", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (r >= 0) r = tails = weft__raw(SYS_openat, dir, "open", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (r >= 0) r = bulk = make_bulk((int)dir);
+        if (r >= 0) r = large = make_bulk((int)dir);
         if (r >= 0) {
-            weft__raw(SYS_close, log_fd);
+            weft__raw(SYS_close, streams.fd);
             weft__raw(SYS_close, open_fd);
-            weft__raw(SYS_close, bulk_fd);
+            weft__raw(SYS_close, bulk.fd);
             weft__raw(SYS_close, dir_fd);
-            log_fd = weft__high_fd(fd);
+            streams.fd = weft__high_fd(fd);
             open_fd = weft__high_fd(tails);
-            bulk_fd = weft__high_fd(bulk);
+            bulk.fd = weft__high_fd(large);
             dir_fd = weft__high_fd(dir);
             return;
         }
@@ -166,13 +168,15 @@ void weft__log_forked(struct weft_thread *t, uint32_t part) {
     weft__refuse("a forked process cannot be recorded: no folder for it in %s (error %ld)", c->streams, -r);
 }
 
-/* Reserves n more bytes of a file, as far as --max-size allows. */
+/* Reserves n more bytes of a file, as far as --max-size allows. `bulk` keeps its size, which is that of what was written; without fallocate what is written there
+ * may find no space. */
 static long reserve(int fd, uint64_t at, uint64_t n) {
     if (__atomic_add_fetch(&weft__root->disk_bytes, n, __ATOMIC_RELAXED) > weft__root->max_bytes && weft__root->max_bytes) {
         __atomic_fetch_sub(&weft__root->disk_bytes, n, __ATOMIC_RELAXED);
         return -EFBIG;
     }
-    long r = weft__raw(SYS_fallocate, fd, 0, at, n);
+    long r = weft__raw(SYS_fallocate, fd, fd == bulk.fd ? FALLOC_FL_KEEP_SIZE : 0, at, n);
+    if (fd == bulk.fd && (r == -EOPNOTSUPP || r == -ENOSYS)) r = 0;
     if (r == -EOPNOTSUPP || r == -ENOSYS) { /* a zero at the end makes it that long, if it is not longer already */
         r = weft__raw(SYS_pwrite64, fd, "", 1, at + n - 1);
         r = r == 1 ? 0 : r ? r : -EIO;
@@ -181,13 +185,18 @@ static long reserve(int fd, uint64_t at, uint64_t n) {
     return r;
 }
 
-/* Space for more chunks: as much as is usual, or as there is. */
-static long extend(void) {
-    uint64_t n = file_size / 4 & ~(EXTENT_MIN - 1);
+/* Space for `least` bytes more: as much as is usual, or as there is. */
+static long extend(struct file *f, uint64_t least) {
+    uint64_t n = f->size / 4 & ~(EXTENT_MIN - 1);
     long r;
     n = n < EXTENT_MIN ? EXTENT_MIN : n > EXTENT ? EXTENT : n;
-    while ((r = reserve(log_fd, file_size, n)) && n > WEFT_CHUNK) n = n / 2 & ~(uint64_t)(WEFT_CHUNK - 1);
-    if (!r) file_size += n;
+    least = (least + WEFT_CHUNK - 1) & ~(uint64_t)(WEFT_CHUNK - 1);
+    if (n < least) n = least;
+    while ((r = reserve(f->fd, f->size, n)) && n > least) {
+        n = n / 2 & ~(uint64_t)(WEFT_CHUNK - 1);
+        if (n < least) n = least;
+    }
+    if (!r) f->size += n;
     return r;
 }
 
@@ -202,17 +211,16 @@ static long window(struct weft_thread *t) {
     return 0;
 }
 
-/* A place in `streams` for a chunk that is full. */
-static long space(uint64_t *off) {
+/* A place for n bytes. */
+static long space(struct file *f, uint64_t n, uint64_t *off) {
     long r = 0;
     weft__lock(&log_lock);
-    if (file_used == file_size) r = extend();
+    if (f->size - f->used < n) r = extend(f, n - (f->size - f->used));
     if (!r) {
-        *off = file_used;
-        file_used += WEFT_CHUNK;
+        *off = f->used;
+        f->used += n;
     }
     weft__unlock(&log_lock);
-    if (!r) __atomic_fetch_add(&weft__root->chunks, 1, __ATOMIC_RELAXED);
     return r;
 }
 
@@ -269,7 +277,8 @@ static int room(struct weft_thread *t, size_t n, uint64_t tick) {
     if (likely(l->at && (size_t)(l->end - l->at) >= n && !full)) return 1;
     if (l->lost) return 0;
     if (full) return lose(l, tick);
-    long r = l->at ? space(&off) : window(t);
+    long r = l->at ? space(&streams, WEFT_CHUNK, &off) : window(t);
+    if (!r && l->at) __atomic_fetch_add(&weft__root->chunks, 1, __ATOMIC_RELAXED);
     if (r) {
         set_full(r);
         return lose(l, tick);
@@ -280,8 +289,8 @@ static int room(struct weft_thread *t, size_t n, uint64_t tick) {
          * it twice. */
         uint32_t used = (uint32_t)(l->at - (unsigned char *)c);
         seal(l);
-        r = put(log_fd, c + 1, used - sizeof *c, off + sizeof *c);
-        if (!r) r = put(log_fd, c, sizeof *c, off);
+        r = put(streams.fd, c + 1, used - sizeof *c, off + sizeof *c);
+        if (!r) r = put(streams.fd, c, sizeof *c, off);
         if (r) {
             set_full(r);
             l->lost = 1;
@@ -353,13 +362,9 @@ static long store(const struct piece *b, uint64_t digest, uint64_t *at) {
     *at = s->at;
     weft__unlock(&stored_lock);
     if (there) return 0;
-    *at = __atomic_fetch_add(&bulk_used, whole, __ATOMIC_RELAXED);
-    long r = -EFBIG;
-    if (__atomic_add_fetch(&weft__root->disk_bytes, whole, __ATOMIC_RELAXED) <= weft__root->max_bytes || !weft__root->max_bytes) r = put(bulk_fd, b->p, b->n, *at);
-    if (r) {
-        __atomic_fetch_sub(&weft__root->disk_bytes, whole, __ATOMIC_RELAXED);
-        return r;
-    }
+    long r = space(&bulk, whole, at);
+    if (!r) r = put(bulk.fd, b->p, b->n, *at);
+    if (r) return r;
     weft__lock(&stored_lock);
     *s = (struct stored){digest, b->n, *at};
     weft__unlock(&stored_lock);

@@ -433,7 +433,7 @@ int weft__packer_finish(struct weft_packer *p, enum weft_end_kind kind, uint32_t
     else if (ftruncate(p->fd, (off_t)stays) < 0) {} /* the reserved chunks at the end are of no harm */
     if (p->error && !p->zst_size) unlink(p->zst_path);
     if (!p->open_stays) unlink(tails.s);
-    if (stat(bulk.s, &st) == 0 && st.st_size == 0) unlink(bulk.s);
+    if (stat(bulk.s, &st) == 0 && (st.st_size == 0 ? unlink(bulk.s) : truncate(bulk.s, st.st_size)) < 0) {} /* what was reserved behind its end */
 
     struct weft_trace_end e = {
         .kind = (uint32_t)kind,
