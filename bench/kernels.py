@@ -3,6 +3,7 @@
 """Chimera's evaluation (section 7) with bench/kernels: table 2, figures 5 to 8, and how fast profiles saturate.
 
 Everything is measured in turn, in rounds: native, each kind of recording, replays. Rounds are repeated until --minutes are over; there is at least one.
+Those that wait (WAITING) get --waiting rounds more, of what table 2 needs. What tests/real/run.py has measured last of PROGRAMS is added as it is.
 Numbers are CPU seconds of the whole command, `weft record` itself included, medians over the rounds; ratios are medians of the ratios within a round.
 
 The result goes to bench/kernels.md and bench/plots/*.svg (with --out DIR elsewhere), the numbers to BUILD/bench/kernels.json. The plots are drawn by
@@ -11,6 +12,7 @@ import argparse
 import collections
 import datetime
 import json
+import math
 import os
 import re
 import shutil
@@ -29,11 +31,13 @@ KERNELS = {
     "water": (6000, 200, 400, 1000),
     "lu": (3072, 128, 256, 512),
     "barnes": (20000, 500, 1000, 2000),
-    "scan": (16, 2, 4, 8),
-    "load": (64, 4, 8, 16),
+    "scan": (48, 2, 4, 8),
+    "load": (256, 4, 8, 16),
     "serve": (2000, 50, 100, 200),
 }
 SCIENTIFIC = ("radix", "fft", "ocean", "water", "lu", "barnes")
+WAITING = ("scan", "load", "serve")
+PROGRAMS = ("pbzip2", "xz", "zstd", "memcached", "apache")  # tests/real has them
 # what is built: options of weft-cc, and whether it takes the profile
 BUILDS = {
     "sync": (["-weft-plan=sync"], False),
@@ -130,6 +134,10 @@ class Bench:
                 t[kind + " replay"] = self.replay(r)[:2]
         return t
 
+    def short_round(self, name):
+        command = lambda kind: self.command(name, kind, 4, self.size(name))
+        return {"native": timed(command("native"))[:2], **{kind: self.record(command(kind))[:2] for kind in PLANS}}
+
     def by_threads(self, name, threads):
         tail = (threads, self.size(name))
         native = timed(self.command(name, "native", *tail))[1]
@@ -197,6 +205,26 @@ def middle(rounds, kind, to="native"):
     return statistics.median(ratios(rounds, kind, to))
 
 
+def around_middle(ordered):
+    """Between which two the median of what they are drawn from lies, with a probability of 95 %: each is below it as likely as not."""
+    n, k, below = len(ordered), 0, 0.5 ** len(ordered)
+    while 2 * (below + math.comb(n, k + 1) * 0.5**n) <= 0.05:
+        k += 1
+        below += math.comb(n, k) * 0.5**n
+    return ordered[k], ordered[n - 1 - k]
+
+
+def programs():
+    """Of the table of tests/real/run.py."""
+    try:
+        with open(os.path.join(BUILD, "real", "table.md"), encoding="utf-8") as f:
+            head, line, *rest = f.read().splitlines()
+    except (OSError, ValueError):
+        return []
+    rest = [row for row in rest if row.split()[1] in PROGRAMS]
+    return ["Programs people know, plan shared, as `make real` measured them last (`tests/real/run.py --only '%s' --rounds 15`): CPU seconds, of servers per request." % " ".join(PROGRAMS), "", head, line, *rest, ""] if rest else []
+
+
 def mean(values):
     values = [v for v in values if v is not None]
     return statistics.mean(values) if values else 0
@@ -254,6 +282,16 @@ def write(data):
         some = [n for n in names if n in SCIENTIFIC]
         rows.append(["mean of %d" % len(some), kind, "", "", "**%.2f**" % mean([middle(rounds[n], kind) for n in some])] + ["%.2f" % mean([middle(rounds[n], kind + " replay", to or kind) for n in some]) for to in ("native", None)] + [""] * 8)
     lines += table(["kernel", "plan", "native s", "record s", "record/native", "replay/native", "replay/record", "inputs", "synchronisation", "accesses", "loops", "weak locks", "inputs, loops KiB", "edges KiB", "on disk KiB"], rows)
+
+    rows = []
+    for name in (n for n in names if data.get("waiting", {}).get(n)):
+        for kind in PLANS:
+            rs = sorted(ratios(data["waiting"][name], kind))
+            rows.append([name, kind, len(rs), "**%.3f**" % statistics.median(rs), "%.3f to %.3f" % around_middle(rs), "%.3f to %.3f" % (rs[0], rs[-1])])
+    if rows:
+        lines += ["Programs that wait, in rounds of their own. The interval has the median with a probability of 95 %, whatever the distribution.", ""]
+        lines += table(["program", "plan", "rounds", "record/native", "interval", "lowest to highest"], rows)
+    lines += programs()
 
     lines += [
         "## Figure 5: what each refinement is worth",
@@ -346,6 +384,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="small sizes, one round, three runs of profiles: to see that it works")
     parser.add_argument("--kernels", default=",".join(KERNELS), help="only these, with commas between")
     parser.add_argument("--threads", default="2,8", help="beside 4 (2,8)")
+    parser.add_argument("--waiting", type=int, default=15, help="rounds more for %s (15)" % ", ".join(WAITING))
     parser.add_argument("--profile-runs", type=int, default=20, help="of each kernel (20)")
     parser.add_argument("--timeout", type=float, default=120, help="seconds, of one recording (120)")
     parser.add_argument("--out", default=BENCH, help="folder for kernels.md and plots (bench)")
@@ -404,6 +443,11 @@ def measure(options):
         say("bench: round %d took %.0f s, %.0f s in all" % (max(map(len, data["rounds"].values())), took, time.monotonic() - started))
         if options.quick or time.monotonic() - started + took > 60 * options.minutes:
             break
+    data["waiting"] = {}
+    for n in (n for n in names if n in WAITING):
+        rounds = (b.attempt("a short round of " + n, lambda: b.short_round(n)) for _ in range(1 if options.quick else options.waiting))
+        data["waiting"][n] = [r for r in rounds if r]
+    say("bench: those that wait, %.0f s" % (time.monotonic() - started))
     shutil.rmtree(b.trace, ignore_errors=True)
     data["load"].append(os.getloadavg()[0])
     data["failed"] = b.failed

@@ -5,9 +5,8 @@ CC=weft-cc CXX=weft-c++ and run under load (programs/: one file each). Every run
 replayed twice, without a network and with the files gone that the program had found: output and exit status must be the
 same, byte for byte, and what the program did must have been right.
 
-Natively, recorded and replayed runs take turns; the table has medians. For servers, record/native compares CPU seconds of
-the server (its children included) while the load ran, per request, since the clients share the machine; otherwise
-seconds. Order is the part of the log that is edges, uncompressed. Sources, builds and data are kept in BUILD/real; a
+Natively, recorded and replayed runs take turns; the table has medians. record/native compares CPU seconds: for servers of
+the server (its children included) while the load ran, per request, since the clients share the machine; otherwise of the whole command, `weft record` included. Order is the part of the log that is edges, uncompressed. Sources, builds and data are kept in BUILD/real; a
 build is repeated when weft has changed. A source package that cannot be fetched is a failure, not a skip. The table goes
 to stdout and to BUILD/real/table.md."""
 import argparse
@@ -15,6 +14,7 @@ import importlib
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import statistics
@@ -67,6 +67,12 @@ def cpu_seconds(pid):
     return ticks / os.sysconf("SC_CLK_TCK") + sum(cpu_seconds(c) for c in children(pid))
 
 
+def ended_cpu_seconds():
+    """Of all processes that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def started(command, out, err, **more):
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, **more)
 
@@ -85,7 +91,7 @@ class Run:
 
     def __init__(self, case, command, prefix, work, out):
         self.out, self.err, self.load_cpu, self.load_seconds = out + ".out", out + ".err", 0.0, 0.0
-        start = time.monotonic()
+        start, before = time.monotonic(), ended_cpu_seconds()
         with open(self.out, "wb") as o, open(self.err, "wb") as e:
             process = started(prefix + command, o, e, cwd=work, env=dict(os.environ, **case.env))
         try:
@@ -98,6 +104,8 @@ class Run:
             if process.returncode is None:
                 end_group(process)
         self.seconds = time.monotonic() - start
+        if not case.requests:
+            self.load_cpu = ended_cpu_seconds() - before
 
     def serve(self, case, process, recorded):
         try:
@@ -190,7 +198,7 @@ class Result:
 
     def __init__(self):
         self.took = {"native": [], "record": [], "replay": []}
-        self.cpu = {"native": [], "record": []}  # of servers, while the load ran
+        self.cpu = {"native": [], "record": []}  # of servers, while the load ran; of others in all
         self.numbers = dict.fromkeys("processes threads inputs edges bytes edge_bytes".split(), 0)
         self.requests, self.seconds, self.same, self.replays = 0, 0.0, 0, 0
 
@@ -208,10 +216,11 @@ class Result:
     def row(self, label):
         middle = {k: statistics.median(v) for k, v in self.took.items() if v}
         row = [label] + ["%.2f" % middle[k] if k in middle else "" for k in self.took]
-        each = {k: statistics.median(v) / self.requests * 1e6 for k, v in self.cpu.items() if v and self.requests}
+        cost = {k: statistics.median(v) for k, v in self.cpu.items() if v}
+        each = {k: v / self.requests * 1e6 for k, v in cost.items() if self.requests}
         row += ["%.0f" % each[k] if k in each else "" for k in self.cpu]
         if "record" in middle:
-            cost = each if each.get("native") else middle
+            cost = cost if cost.get("native") else middle
             row.append("%.2f" % (cost["record"] / cost["native"]))
         if "replay" in middle:
             n = self.numbers
