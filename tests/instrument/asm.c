@@ -1,5 +1,6 @@
 /* Proves: memory operands of inline assembly are checked, several as a group, with the widths of the instructions; statements that
- * may touch other memory are named once, also if they have memory operands, or no "memory" clobber; the time-stamp counter and random numbers are inputs. */
+ * may touch other memory are named once, also if they have memory operands, or no "memory" clobber; the time-stamp counter and random numbers are inputs.
+ * One that waits in a loop of its own becomes a loop with ticks; what cannot is named, and what counts its turns stays as it is. */
 // RUN: %clang -g -O1 -fno-discard-value-names -march=x86-64-v3 -mrdrnd -mrdpid -S -emit-llvm %s -o %t.in.ll
 // RUN: %weft-opt %t.in.ll -o %t.ll 2> %t.err
 // RUN: %shape %t.ll
@@ -8,6 +9,26 @@
 #include <immintrin.h>
 #include <stdint.h>
 #include <x86intrin.h>
+
+// CHECK-LABEL: @waits(
+// CHECK: __weft_tick
+// CHECK: asm sideeffect "\0A xchg $0, $1; test $1, $1; \0A\09setz $2", "=*m,=&r,=&q,1,
+// CHECK: __weft_tick
+// CHECK: asm sideeffect " pause; cmpl $$0, $0; \0A\09setnz $2", "=*m,=&r,=&q,1,
+void waits(uint32_t *p) {
+    uint32_t one = 1;
+    __asm__ volatile("1:\n xchg %0, %1; test %1, %1; jz 3f; 2: pause; cmpl $0, %0; jnz 2b; jmp 1b; 3:" : "=m"(*p), "+r"(one) : : "memory", "cc");
+}
+// CHECK-LABEL: @itself(
+// CHECK: asm sideeffect "1: lock; btsl $$0, $0; setc %al;
+// SAID: weft: warning: {{.*}}asm.c:[[#@LINE+1]]: inline assembly in 'itself' seems to wait for another thread in a loop: a recording may be stuck there
+void itself(uint32_t *p) { __asm__ volatile("1: lock; btsl $0, %0; setc %%al; test %%al, %%al; jnz 1b" : "+m"(*p) : : "rax", "cc"); }
+// CHECK-LABEL: @counts(
+// CHECK: asm sideeffect "1: shl $0; dec $1; jnz 1b"
+uint32_t counts(uint32_t x, uint32_t n) {
+    __asm__ volatile("1: shl %0; dec %1; jnz 1b" : "+r"(x), "+r"(n) : : "cc");
+    return x;
+}
 
 // CHECK-LABEL: @add(
 // CHECK: __weft_miss{{.*}}(ptr %p, i32 50331652)

@@ -348,7 +348,7 @@ static void stays_one(struct weft_rw *r, LLVMValueRef call) {
     LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(r->c, LLVMGetEnumAttributeKindForName("convergent", 10), 0));
 }
 
-static void warn_asm(LLVMValueRef i, const char *what) {
+void weft__rw_warn_asm(LLVMValueRef i, const char *what) {
     LLVMValueRef fn = LLVMGetBasicBlockParent(LLVMGetInstructionParent(i));
     unsigned len = 0, dir_len = 0, line = LLVMGetDebugLocLine(i);
     const char *file = LLVMGetDebugLocFilename(i, &len), *dir = LLVMGetDebugLocDirectory(i, &dir_len);
@@ -416,8 +416,8 @@ static void asm_inst(struct weft_rw *r, LLVMValueRef i) {
         input_result(r, i, v, parts);
         return;
     }
-    if (a.input) warn_asm(i, "reads what differs from run to run (rdtsc, rdrand, ...): replay cannot give it the same");
-    if (a.opaque) warn_asm(i, "may touch memory that is not among its operands: that is not ordered");
+    if (a.input) weft__rw_warn_asm(i, "reads what differs from run to run (rdtsc, rdrand, ...): replay cannot give it the same");
+    if (a.opaque) weft__rw_warn_asm(i, "may touch memory that is not among its operands: that is not ordered");
     unsigned n = 0, k = 0;
     for (unsigned j = 0; j < a.count; j++)
         if (weft__facts_access(r->f, i, (int)a.operand[j].arg) == WEFT_WHY_ORDERED) {

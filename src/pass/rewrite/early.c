@@ -160,6 +160,7 @@ static void never_given(LLVMModuleRef m) {
 
 void weft__rewrite_early(LLVMModuleRef m, const struct weft_pass_options *o) {
     repeat(m);
+    weft__rewrite_asm_loops(m);
     never_given(m);
     pointers(m);
     if (!o->shared_library) main_exits(m);

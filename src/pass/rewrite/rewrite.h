@@ -111,6 +111,7 @@ void weft__rw_call_inst(struct weft_rw *r, LLVMValueRef i); /* call, invoke or c
 int weft__rw_move(struct weft_rw *r, LLVMValueRef i); /* a small copy, if it is checked, becomes a load and a store (r->moves); 0: it is none */
 LLVMValueRef weft__rw_after(LLVMValueRef call); /* where what comes behind it begins; NULL: it does not come back */
 int weft__rw_interposed(const char *name); /* whether the runtime defines the function itself */
+void weft__rw_warn_asm(LLVMValueRef i, const char *what);
 
 /* ---- ranges.c: loops whose memory is looked at before ----------------------------------------------------------- */
 
@@ -165,5 +166,8 @@ struct weft_asm {
     char tsc[4];       /* what each of them gets of the counter: l(ow word), h(igh word), p(rocessor), w(hole) */
 };
 void weft__asm_look(struct weft_asm *a, LLVMTargetDataRef td, LLVMValueRef call);
+
+/* asmloop.c */
+void weft__rewrite_asm_loops(LLVMModuleRef m);
 
 #endif
