@@ -11,7 +11,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK-COUNT-1: inttoptr i64 {{.*}} to ptr
 ; CHECK-NOT: inttoptr
 ; A read looks, before it jumps, whether the thread reads the line together with others; both lines, if it may touch two.
-; CHECK: asm sideeffect "movq %rax, {{.*}}btq %rax, %rcx{{.*}}__weft_miss{{.*}}(ptr %p, i32 4)
+; CHECK: asm sideeffect "movq %rcx, {{.*}}btq %rax, %rcx{{.*}}__weft_miss{{.*}}(ptr %p, i32 4)
 ; CHECK: call void asm sideeffect "", "~{memory}"()
 ; CHECK-NEXT: load i32
 define void @aligned(ptr %p) {
@@ -29,7 +29,7 @@ define void @unaligned(ptr %p) {
   ret void
 }
 ; CHECK-LABEL: define void @unaligned_read
-; CHECK: btq {{.*}}addl $$7, {{.*}}btq {{.*}}__weft_miss{{.*}}(ptr %p, i32 8)
+; CHECK: btq {{.*}}addq $$7, {{.*}}btq {{.*}}__weft_miss{{.*}}(ptr %p, i32 8)
 define void @unaligned_read(ptr %p) {
   %v = load i64, ptr %p, align 4
   ret void

@@ -195,30 +195,30 @@ static int note_pair(const struct weft_rw *r, char *text, size_t size) {
     return snprintf(text, size, "\n\t.pushsection " WEFT_PAIRS ",\"\",@progbits\n\t.quad 777b\n\t.quad 0x%lx\n\t.popsection", (unsigned long)r->pair);
 }
 
-/* A bit of WEFT_READS_ADDR + saved[3]: does the thread read the line of the address together with others? It is in eax, or `get` gets it there; then
- * `again` does. */
-static int look_at_reads(char *text, size_t size, const char *get, const char *again) {
+/* A bit of WEFT_READS_ADDR + saved[3]: does the thread read the line of the address in rax together with others? rax is turned by 6 bits then. */
+static int look_at_reads(char *text, size_t size) {
     return snprintf(text, size,
-                    "%smovq %%fs:__weft_tls@tpoff+64, %%rcx\n\tshrl $$12, %%eax\n\tmovq %lu(%%rcx,%%rax,8), %%rcx\n\t%sshrl $$6, %%eax\n\t"
-                    "btq %%rax, %%rcx\n\t",
-                    get, WEFT_READS_ADDR, again);
+                    "movl %%eax, %%ecx\n\tshrl $$9, %%ecx\n\tandl $$-8, %%ecx\n\taddq %%fs:__weft_tls@tpoff+64, %%rcx\n\tmovq %lu(%%rcx), %%rcx\n\t"
+                    "rorq $$6, %%rax\n\tbtq %%rax, %%rcx\n\t",
+                    WEFT_READS_ADDR);
 }
 /* A read misses in an executable. If its line is one that the thread reads together with others, and the line of the last byte too (`last` from the
  * first; 0: there is one line only), it goes on. rcx is kept in tls.saved[4] meanwhile. */
 static void read_miss(struct weft_rw *r, LLVMValueRef p, LLVMValueRef access, uint64_t last) {
     static const char constraints[] = "={ax},0,i,~{memory},~{flags}";
-    static const char again[] = "movl %fs:__weft_tls@tpoff+112, %eax\n\t";
-    char text[1024], other[96];
-    snprintf(other, sizeof other, "%saddl $$%lu, %%eax\n\t", again, last);
-    int at = snprintf(text, sizeof text, "movq %%rax, %%fs:__weft_tls@tpoff+112\n\tmovq %%rcx, %%fs:__weft_tls@tpoff+72\n\t");
-    at += look_at_reads(text + at, sizeof text - (size_t)at, "", again);
+    char text[1024];
+    int at = snprintf(text, sizeof text, "movq %%rcx, %%fs:__weft_tls@tpoff+72\n\t");
+    at += look_at_reads(text + at, sizeof text - (size_t)at);
     if (last) {
-        at += snprintf(text + at, sizeof text - (size_t)at, "jnc 778f\n\t");
-        at += look_at_reads(text + at, sizeof text - (size_t)at, other, other);
-    }
+        at += snprintf(text + at, sizeof text - (size_t)at, "jnc 778f\n\trolq $$6, %%rax\n\taddq $$%lu, %%rax\n\t", last);
+        at += look_at_reads(text + at, sizeof text - (size_t)at);
+        at += snprintf(text + at, sizeof text - (size_t)at, "jc 779f\n\trolq $$6, %%rax\n\tsubq $$%lu, %%rax\n\trorq $$6, %%rax\n", last);
+    } else
+        at += snprintf(text + at, sizeof text - (size_t)at, "jc 779f\n");
     at += snprintf(text + at, sizeof text - (size_t)at,
-             "778:\tmovq %%fs:__weft_tls@tpoff+72, %%rcx\n\tjc 777f\n\tmovl $2, %%fs:__weft_tls@tpoff+120\n\t"
-             "leaq 777f(%%rip), %%rax\n\tjmpq *__weft_miss@GOTPCREL(%%rip)\n777:\n\txorl %%eax, %%eax");
+                   "778:\trolq $$6, %%rax\n\tmovq %%rax, %%fs:__weft_tls@tpoff+112\n\tmovl $2, %%fs:__weft_tls@tpoff+120\n\t"
+                   "movq %%fs:__weft_tls@tpoff+72, %%rcx\n\tleaq 777f(%%rip), %%rax\n\tjmpq *__weft_miss@GOTPCREL(%%rip)\n"
+                   "779:\tmovq %%fs:__weft_tls@tpoff+72, %%rcx\n777:\n\txorl %%eax, %%eax");
     note_pair(r, text + at, sizeof text - (size_t)at);
     LLVMTypeRef in[2] = {r->ptr, r->i32}, ft = LLVMFunctionType(r->ptr, in, 2, 0);
     LLVMValueRef a[2] = {p, access};
