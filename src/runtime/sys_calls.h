@@ -26,8 +26,18 @@ static inline int weft__nowhere(long p) { return (unsigned long)p - 1 < 65535 ||
 /* ---- sys_output.c */
 int weft__console(long fd);                                  /* 1, 2: it is the recorded stdout, stderr; 0: neither */
 void weft__console_fds(long nr, const long a[6], long r);    /* after a call that may have made a descriptor, or closed one */
-/* Does call nr with arguments b, by which the n bytes at data go out; replay compares them instead. */
-long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n);
+/* Does call nr with arguments b, by which the n bytes at data go out; replay compares them instead. pieces: NULL, or what they are made of. */
+struct weft_iov {
+    char *base;
+    size_t len;
+};
+struct weft_pieces {
+    const struct weft_iov *v;
+    size_t n;
+    int apart;     /* record: they are not all at data, and this is their hash: */
+    uint64_t hash;
+};
+long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n, const struct weft_pieces *pieces);
 long weft__sys_write(struct weft_thread *t, long nr, const long a[6]);
 void weft__console_settle(void);
 void weft__console_forked(void);
@@ -81,6 +91,9 @@ long weft__sys_execve(struct weft_thread *t, const long a[6]);
 /* ---- sys_vm.c */
 void weft__sys_vm_forked(void);
 long weft__sys_vm(struct weft_thread *t, long nr, const long a[6]);
+/* Record: n bytes that are to go out, if they are part of a mapping that is known: the same ones, which nobody changes until it is done, and their digest. NULL: no. */
+const unsigned char *weft__shown_bytes(struct weft_thread *t, const void *at, size_t n, uint64_t *hash, void **use);
+void weft__shown_done(void *use);
 long weft__sys_msync(struct weft_thread *t, const long a[6]);
 long weft__sys_shmat(struct weft_thread *t, const long a[6]);
 long weft__sys_shmdt(struct weft_thread *t, const long a[6]);

@@ -44,8 +44,20 @@ struct write_item {
     int64_t at;      /* in the file, or of a console: number of the write; is there only if there is one */
     uint64_t after;  /* of a console: the write that was logged last, by any process; is there only then */
 };
+#define WRITE_PIECES (1u << 31) /* in `console`: the hash is that of its pieces' digests */
 #define WRITE_SHORT 16
 #define WRITE_FILE 24
+
+static uint64_t hash_of(int by_pieces, const unsigned char *data, size_t n, const struct weft_pieces *pieces) {
+    uint64_t h = 0;
+    if (!by_pieces || !pieces) return weft_digest(data, n);
+    for (size_t i = 0; i < pieces->n; i++) {
+        uint64_t d = weft_digest(data, pieces->v[i].len);
+        h = weft_hash_more(h, &d, sizeof d);
+        data += pieces->v[i].len;
+    }
+    return h;
+}
 
 static void console_write(int fd, const unsigned char *p, size_t n) {
     while (n) {
@@ -109,7 +121,7 @@ void weft__console_settle(void) {
 }
 
 /* A steered run: as much is written as was in the trace, or all. Only the recorded stdout and stderr are there. */
-static long write_steered(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n, struct write_item *w) {
+static long write_steered(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n, const struct weft_pieces *pieces, struct write_item *w) {
     struct write_item was = {0};
     struct weft_sched_item *it = weft__given_find(t, WEFT_ITEM_INPUT, nr);
     int64_t r = (int64_t)n;
@@ -118,7 +130,7 @@ static long write_steered(struct weft_thread *t, long nr, const long b[6], const
         __builtin_memcpy(&gave, weft__gate_data(it), 8);
         __builtin_memcpy(&was, (const char *)weft__gate_data(it) + 8, it->size - 8);
         weft__given_use(t, it);
-        if (was.hash == w->hash || failed(gave)) r = gave;
+        if (was.hash == hash_of(was.console >> 31, data, n, pieces) || failed(gave)) r = gave;
     }
     w->console = weft__console(b[0]);
     if (!w->console) weft__own_write(t, nr, b, data, n, &r);
@@ -137,9 +149,11 @@ static long write_steered(struct weft_thread *t, long nr, const long b[6], const
 }
 
 /* n bytes, gathered at data (record: in the bounce buffer; replay: too), go out by call nr. */
-long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n) {
-    struct write_item w = {weft_digest(data, n), 0, 0, 0, 0};
+long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsigned char *data, size_t n, const struct weft_pieces *pieces) {
+    struct write_item w = {0};
     if (RECORD) {
+        int by_pieces = pieces && pieces->apart;
+        w.hash = by_pieces ? pieces->hash : weft_digest(data, n);
         w.console = weft__console(b[0]);
         w.file = w.console ? 0 : weft__file_of(b[0]);
         int *lock = w.console ? &console_lock[w.console] : w.file ? weft__file_lock(w.file) : NULL, zero = 0;
@@ -160,14 +174,19 @@ long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsi
             w.at = (int64_t)__atomic_add_fetch(&weft__root->console_seq, 1, __ATOMIC_SEQ_CST);
         }
         weft__inside(t);
-        weft__log_input(t, (uint64_t)nr, r, &w, w.console ? sizeof w : w.file ? WRITE_FILE : WRITE_SHORT);
-        if (w.console) console_logged((uint64_t)w.at);
+        size_t size = w.console ? sizeof w : w.file ? WRITE_FILE : WRITE_SHORT;
+        if (by_pieces) w.console |= WRITE_PIECES;
+        weft__log_input(t, (uint64_t)nr, r, &w, size);
+        if (w.console & ~WRITE_PIECES) console_logged((uint64_t)w.at);
         if (lock) weft__unlock(lock);
         return r;
     }
     struct write_item was = {0};
     weft__tick(t);
-    if (weft__given) return write_steered(t, nr, b, data, n, &w);
+    if (weft__given) {
+        w.hash = weft_digest(data, n);
+        return write_steered(t, nr, b, data, n, pieces, &w);
+    }
     weft__tick(t);
     struct weft_sched_item *it = weft__gate_input(t, WEFT_ITEM_INPUT, nr);
     if (!it || (it->size != 8 + sizeof was && it->size != 8 + WRITE_FILE && it->size != 8 + WRITE_SHORT))
@@ -176,9 +195,10 @@ long weft__write_out(struct weft_thread *t, long nr, const long b[6], const unsi
     int64_t r;
     __builtin_memcpy(&r, weft__gate_data(it), 8);
     __builtin_memcpy(&was, (const char *)weft__gate_data(it) + 8, it->size - 8);
-    if (was.hash != w.hash)
+    if (was.hash != hash_of(was.console >> 31, data, n, pieces))
         weft__diverged("thread %u at tick %lu writes %lu bytes to descriptor %ld that differ from the recorded ones", t->slot,
                        t->tls->clock, n, b[0]);
+    was.console &= ~WRITE_PIECES;
     if (was.console && was.after) console_after(was.after);
     if (was.console && r > 0 && !(nr == SYS_pwrite64 && weft__raw(nr, was.console, data, r, b[3]) == r))
         console_write((int)was.console, data, (size_t)r);
@@ -194,5 +214,5 @@ long weft__sys_write(struct weft_thread *t, long nr, const long a[6]) {
     weft__take_read(t, (void *)a[1], n);
     weft__copy(buf, (void *)a[1], n);
     long b[6] = {a[0], (long)buf, (long)n, a[3], a[4], a[5]};
-    return weft__write_out(t, nr, b, buf, n);
+    return weft__write_out(t, nr, b, buf, n, NULL);
 }

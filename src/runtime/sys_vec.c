@@ -2,7 +2,7 @@
 /* System calls whose bytes lie in several places: readv and writev and their kin, messages with address and control data.
  *
  * What goes out is gathered in the bounce buffer, each piece an access with a tick of its own, and what comes in is laid
- * out there and scattered likewise. The kernel sees one piece. */
+ * out there and scattered likewise. The kernel sees one piece; but of a file that is mapped again and again, writev gives it the runtime's bytes (sys_vm.c). */
 #define _GNU_SOURCE
 #include "sys.h"
 #include "sys_calls.h"
@@ -11,11 +11,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-struct iov {
-    char *base;
-    size_t len;
-};
 #define IOV_MOST 1024
+#define USED_MOST 8 /* pieces of a write that are not copied */
 #define MESSAGE_MOST 0x7ffff000ul /* what the kernel moves in one call */
 
 /* ---- pieces. Each of these is one access of the program, done before the thread may lose what it needs for it. */
@@ -33,7 +30,7 @@ static void store(struct weft_thread *t, void *to, const void *from, size_t n) {
 }
 
 /* Sum of the lengths, or -EINVAL as the kernel has it. */
-static long fetch_iov(struct weft_thread *t, struct iov *v, const void *from, size_t n) {
+static long fetch_iov(struct weft_thread *t, struct weft_iov *v, const void *from, size_t n) {
     uint64_t sum = 0;
     fetch(t, v, from, n * sizeof *v);
     for (size_t i = 0; i < n; i++) {
@@ -44,14 +41,14 @@ static long fetch_iov(struct weft_thread *t, struct iov *v, const void *from, si
     return (long)sum;
 }
 
-static void gather(struct weft_thread *t, unsigned char *to, const struct iov *v, size_t n) {
+static void gather(struct weft_thread *t, unsigned char *to, const struct weft_iov *v, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (v[i].len) fetch(t, to, v[i].base, v[i].len);
         to += v[i].len;
     }
 }
 
-static void scatter(struct weft_thread *t, const struct iov *v, size_t n, const unsigned char *from, size_t bytes) {
+static void scatter(struct weft_thread *t, const struct weft_iov *v, size_t n, const unsigned char *from, size_t bytes) {
     for (size_t i = 0; i < n && bytes; i++) {
         size_t k = v[i].len < bytes ? v[i].len : bytes;
         if (k) store(t, v[i].base, from, k);
@@ -72,13 +69,33 @@ static long plain(struct weft_thread *t, long nr, const long a[6]) {
 }
 
 long weft__sys_writev(struct weft_thread *t, long nr, const long a[6]) {
-    struct iov v[IOV_MOST];
+    struct weft_iov v[IOV_MOST];
     long n = a[2] < 0 || a[2] > IOV_MOST ? -EINVAL : fetch_iov(t, v, (void *)a[1], (size_t)a[2]);
     if (n < 0) return plain(t, nr, (long[6]){a[0], 0, -1, a[3], a[4], a[5]}); /* the kernel may find more that is wrong */
-    unsigned char *buf = weft__bounce(t, (size_t)n + 16);
-    gather(t, buf, v, (size_t)a[2]);
-    struct iov one = {(char *)buf, (size_t)n};
-    return weft__write_out(t, nr, (long[6]){a[0], (long)&one, 1, a[3], a[4], a[5]}, buf, (size_t)n);
+    unsigned char *buf = weft__bounce(t, (size_t)n + 16), *at = buf;
+    void *used[USED_MOST];
+    uint64_t hash[USED_MOST];
+    size_t nused = 0, index[USED_MOST];
+    for (size_t i = 0; i < (size_t)a[2]; at += v[i++].len) {
+        const unsigned char *shown = NULL;
+        if (RECORD && nused < USED_MOST) shown = weft__shown_bytes(t, v[i].base, v[i].len, &hash[nused], &used[nused]);
+        if (shown) {
+            index[nused++] = i;
+            weft__tick(t);
+        } else if (v[i].len)
+            fetch(t, at, v[i].base, v[i].len);
+        v[i].base = (char *)(shown ? shown : at);
+    }
+    struct weft_pieces pieces = {v, (size_t)a[2], nused > 0, 0};
+    for (size_t i = 0, k = 0; pieces.apart && i < pieces.n; i++) {
+        uint64_t d = k < nused && index[k] == i ? hash[k++] : weft_digest(v[i].base, v[i].len);
+        pieces.hash = weft_hash_more(pieces.hash, &d, sizeof d);
+    }
+    struct weft_iov one = {(char *)buf, (size_t)n};
+    long b[6] = {a[0], pieces.apart ? (long)v : (long)&one, pieces.apart ? a[2] : 1, a[3], a[4], a[5]};
+    long r = weft__write_out(t, nr, b, buf, (size_t)n, &pieces);
+    while (nused) weft__shown_done(used[--nused]);
+    return r;
 }
 
 /* Does a call that fills buf, or takes what it filled from the log. */
@@ -102,11 +119,11 @@ static long fill(struct weft_thread *t, long nr, const long b[6], unsigned char 
 }
 
 long weft__sys_readv(struct weft_thread *t, long nr, const long a[6]) {
-    struct iov v[IOV_MOST];
+    struct weft_iov v[IOV_MOST];
     long n = a[2] < 0 || a[2] > IOV_MOST ? -EINVAL : fetch_iov(t, v, (void *)a[1], (size_t)a[2]);
     if (n < 0) return plain(t, nr, (long[6]){a[0], 0, -1, a[3], a[4], a[5]});
     unsigned char *buf = weft__bounce(t, (size_t)n + 16);
-    struct iov one = {(char *)buf, (size_t)n};
+    struct weft_iov one = {(char *)buf, (size_t)n};
     long r = fill(t, nr, (long[6]){a[0], (long)&one, 1, a[3], a[4], a[5]}, buf);
     if (r > 0) scatter(t, v, (size_t)a[2], buf, (size_t)r);
     return r;
@@ -125,12 +142,12 @@ long weft__sys_sendto(struct weft_thread *t, const long a[6]) {
     if (n) fetch(t, buf, (void *)a[1], n);
     if (nn) fetch(t, buf + n, (void *)a[4], nn);
     long b[6] = {a[0], (long)buf, a[2], a[3], nn ? (long)(buf + n) : 0, a[5]};
-    return weft__write_out(t, SYS_sendto, b, buf, n + nn);
+    return weft__write_out(t, SYS_sendto, b, buf, n + nn, NULL);
 }
 
 long weft__sys_sendmsg(struct weft_thread *t, const long a[6]) {
     struct msghdr m;
-    struct iov v[IOV_MOST];
+    struct weft_iov v[IOV_MOST];
     fetch(t, &m, (void *)a[1], sizeof m);
     size_t count = m.msg_iov ? m.msg_iovlen : 0;
     long n = count > IOV_MOST ? -EMSGSIZE : fetch_iov(t, v, m.msg_iov, count);
@@ -143,15 +160,15 @@ long weft__sys_sendmsg(struct weft_thread *t, const long a[6]) {
     if (nn) fetch(t, buf + n, m.msg_name, nn);
     for (size_t i = (size_t)n + nn; i < at; i++) buf[i] = 0;
     if (cn) fetch(t, buf + at, m.msg_control, cn);
-    struct iov one = {(char *)buf, (size_t)n};
+    struct weft_iov one = {(char *)buf, (size_t)n};
     struct msghdr k = {.msg_name = nn ? buf + n : NULL, .msg_namelen = m.msg_namelen, .msg_iov = (struct iovec *)&one,
                        .msg_iovlen = 1, .msg_control = cn ? buf + at : NULL, .msg_controllen = cn};
-    return weft__write_out(t, SYS_sendmsg, (long[6]){a[0], (long)&k, a[2]}, buf, at + cn);
+    return weft__write_out(t, SYS_sendmsg, (long[6]){a[0], (long)&k, a[2]}, buf, at + cn, NULL);
 }
 
 long weft__sys_recvmsg(struct weft_thread *t, const long a[6]) {
     struct msghdr m;
-    struct iov v[IOV_MOST];
+    struct weft_iov v[IOV_MOST];
     /* What the log gets beside the data, in front of it. */
     struct head {
         uint32_t name, control; /* lengths as the kernel gives them */
@@ -171,7 +188,7 @@ long weft__sys_recvmsg(struct weft_thread *t, const long a[6]) {
     long r;
     weft__tick(t);
     if (RECORD) {
-        struct iov one = {(char *)data, (size_t)n};
+        struct weft_iov one = {(char *)data, (size_t)n};
         struct msghdr k = {.msg_name = m.msg_name ? name : NULL, .msg_namelen = (socklen_t)nn, .msg_iov = (struct iovec *)&one,
                            .msg_iovlen = 1, .msg_control = cn ? control : NULL, .msg_controllen = cn};
         for (size_t i = 0; i < data_at; i++) buf[i] = 0;

@@ -16,8 +16,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-static int vm_lock, lease_lock;
-void weft__sys_vm_forked(void) { vm_lock = lease_lock = 0; }
+static int vm_lock, lease_lock, views_lock;
+void weft__sys_vm_forked(void) { vm_lock = lease_lock = views_lock = 0; }
 
 int64_t weft__started; /* ns since 1970, by the clock of the times of files */
 #define NS 1000000000l
@@ -51,9 +51,97 @@ static struct shown {
     long at;              /* in the file */
     size_t head, size;    /* bytes of what is known of the file; and of what was shown */
     unsigned char *bytes; /* the one, and the other; NULL: it was mapped once */
-    uint64_t hash;        /* of both */
+    uint64_t hash;        /* of both, */
+    uint64_t content;     /* and of what was shown */
+    int used;             /* views of it, and writes under way: then it stays. Changed under views_lock; 0 becomes 1 only under the lock of all this */
 } shown[SHOWN];
 static unsigned next_shown;
+static struct shown *place_for_shown(void) {
+    for (int i = 0; i < SHOWN; i++) {
+        struct shown *s = &shown[next_shown++ % SHOWN];
+        if (!__atomic_load_n(&s->used, __ATOMIC_RELAXED)) return s;
+    }
+    return NULL;
+}
+
+/* Such mappings that are there. What goes out from one of them need not be copied and hashed once more: the kernel gets the runtime's bytes, if the mapping still
+ * shows the same ones. Who does so takes the first line alone, for all of the mapping, so whoever changes the mapping takes it as well, and the view is no more. */
+#define VIEWS 32
+static struct view {
+    uint64_t start; /* 0: this place is free */
+    struct shown *shown;
+} views[VIEWS];
+static int nviews;
+
+static void add_view(uint64_t start, struct shown *s) {
+    weft__lock(&views_lock);
+    for (int i = 0; i < VIEWS; i++)
+        if (!views[i].start) {
+            views[i] = (struct view){start, s};
+            s->used++;
+            __atomic_fetch_add(&nviews, 1, __ATOMIC_RELEASE);
+            break;
+        }
+    weft__unlock(&views_lock);
+}
+/* Under the lock: the first one that has some of these bytes. */
+static struct view *view_of(uint64_t p, uint64_t n) {
+    for (struct view *v = views; v < views + VIEWS; v++)
+        if (v->start && v->start < p + n && p < ((v->start + v->shown->size + 4095) & ~4095ul)) return v;
+    return NULL;
+}
+/* t is about to change the address space there. */
+static void end_views(struct weft_thread *t, uint64_t p, uint64_t n) {
+    while (unlikely(__atomic_load_n(&nviews, __ATOMIC_ACQUIRE))) {
+        weft__lock(&views_lock);
+        struct view *v = view_of(p, n);
+        uint64_t start = v ? v->start : 0;
+        weft__unlock(&views_lock);
+        if (!start) return;
+        weft__take(t, (void *)start, 1);
+        weft__lock(&views_lock);
+        v = view_of(start, 1);
+        if (v) {
+            v->start = 0;
+            v->shown->used--;
+            __atomic_fetch_sub(&nviews, 1, __ATOMIC_RELAXED);
+        }
+        weft__unlock(&views_lock);
+    }
+}
+
+const unsigned char *weft__shown_bytes(struct weft_thread *t, const void *at, size_t n, uint64_t *hash, void **use) {
+    uint64_t p = (uint64_t)at, start = 0;
+    struct shown *s = NULL;
+    if (likely(n < SHOWN_MIN || !__atomic_load_n(&nviews, __ATOMIC_ACQUIRE))) return NULL;
+    for (int taken = 0; taken < 2 && !s; taken++) {
+        weft__lock(&views_lock);
+        struct view *v = view_of(p, 1);
+        uint64_t from = v && p >= v->start && n <= v->shown->size && p - v->start <= v->shown->size - n ? v->start : 0;
+        if (from && from == start) {
+            s = v->shown;
+            s->used++;
+        }
+        weft__unlock(&views_lock);
+        if (!from) return NULL;
+        start = from;
+        if (!taken) weft__take_read(t, (void *)start, 1);
+    }
+    if (!s) return NULL;
+    const unsigned char *bytes = s->bytes + s->head + (p - start);
+    *use = s;
+    if (!weft__same(at, bytes, n & ~7ul) || !weft__same((char *)at + n - 8, bytes + n - 8, 8)) {
+        weft__shown_done(s);
+        return NULL;
+    }
+    *hash = n == s->size ? s->content : weft_digest(bytes, n);
+    return bytes;
+}
+void weft__shown_done(void *use) {
+    weft__lock(&views_lock);
+    ((struct shown *)use)->used--;
+    weft__unlock(&views_lock);
+}
 
 static int same_bytes(const unsigned char *p, const unsigned char *q, size_t n) {
     while (n && *p == *q) p++, q++, n--;
@@ -83,14 +171,19 @@ static void log_mapped(struct weft_thread *t, long nr, const long a[6], long r, 
     if (s && s->bytes && same_bytes(s->bytes, (unsigned char *)f, MAPPED_HEAD) && weft__same((char *)r, s->bytes + s->head, n & ~7ul) &&
         weft__same((char *)r + n - 8, s->bytes + s->head + n - 8, 8)) {
         weft__log_hashed(t, (uint64_t)nr, r, s->bytes, s->head + n, s->hash);
+        if (!weft__steering) add_view((uint64_t)r, s);
         return;
     }
     size_t hn = mapped_head(f, a[4]), got = mapped_bytes(t, a, n, hn);
     weft__copy(t->bounce, f, hn);
     weft__log_input(t, (uint64_t)nr, r, t->bounce, hn + got);
     if (!may || got < n) return;
+    if (s && __atomic_load_n(&s->used, __ATOMIC_ACQUIRE)) {
+        s->at = -1; /* it is not found any more */
+        s = NULL;
+    }
     if (!s || s->head != hn) {
-        if (!s) s = &shown[next_shown++ % SHOWN];
+        if (!s && !(s = place_for_shown())) return;
         if (s->bytes) weft__raw(SYS_munmap, s->bytes, s->head + s->size);
         *s = (struct shown){.id = *id, .at = a[5], .head = hn, .size = n};
         return;
@@ -98,6 +191,7 @@ static void log_mapped(struct weft_thread *t, long nr, const long a[6], long r, 
     if (!s->bytes) s->bytes = weft__rt_map(hn + n);
     weft__copy(s->bytes, t->bounce, hn + n);
     s->hash = weft_digest(s->bytes, hn + n);
+    s->content = weft_digest(s->bytes + hn, n);
 }
 
 /* Whether anybody has the file open for writing: then there is no lease for reading. (Were it to be broken in this moment, a signal would say so: one that is
@@ -172,6 +266,8 @@ long weft__sys_vm(struct weft_thread *t, long nr, const long a[6]) {
     int discards = nr == SYS_madvise && (b[2] == MADV_DONTNEED || b[2] == MADV_REMOVE || b[2] == 24 /* MADV_DONTNEED_LOCKED */);
     if (weft__mode == WEFT_RECORD && (changes || discards)) {
         if (changes) weft__constant_lost((uint64_t)a[0], (uint64_t)a[1]);
+        if (changes) end_views(t, (uint64_t)a[0], (uint64_t)a[1]);
+        if (nr == SYS_mremap && a[3] & MREMAP_FIXED) end_views(t, (uint64_t)a[4], (uint64_t)a[2]);
         t->common_skip = 1;
         weft__take(t, (void *)a[0], (size_t)a[1]);
         t->common_skip = 0;
