@@ -37,9 +37,11 @@ class Apt:
         at = self.folder.name
         for sub in ("parts", "lists/partial", "cache/archives/partial"):
             os.makedirs(os.path.join(at, sub))
+        known = ""
         for path in glob.glob("/etc/apt/sources.list.d/*.sources"):
             with open(path, encoding="utf-8") as f:
                 text = re.sub(r"(?m)^Types:.*", "Types: deb-src", f.read())
+            known += text
             with open(os.path.join(at, "parts", os.path.basename(path)), "w", encoding="utf-8") as f:
                 f.write(text)
         lines = set()
@@ -48,7 +50,8 @@ class Apt:
                 with open(path, encoding="utf-8") as f:
                     lines |= set(re.findall(r"(?m)^deb(?:-src)? (.*)", f.read()))
         with open(os.path.join(at, "parts", "lines.list"), "w", encoding="utf-8") as f:
-            f.writelines("deb-src %s\n" % line for line in sorted(lines))
+            # One place twice, with a key and without, is an error.
+            f.writelines("deb-src %s\n" % line for line in sorted(lines) if not set(line.split()[:2]) <= set(known.split()))
         self.run("update", "-o", "APT::Update::Error-Mode=any")
 
     def run(self, *words, cwd="/"):
