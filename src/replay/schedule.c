@@ -114,6 +114,7 @@ static int first_walk(struct build *b, struct weft_counts *counts, struct weft_e
     struct weft_item i;
     int r;
     weft__cursor_open(&c, b->t, 0);
+    c.sizes = true;
     while ((r = weft__cursor_next(&c, &i, err)) > 0) {
         struct slot *s = slot_of(b, i.slot);
         weft__counts_add(counts, &i);

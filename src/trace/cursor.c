@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MODULE_MAX 8192 /* bytes: more than one has */
+
 struct weft_cursor_slot {
     uint32_t seq;   /* expected of the next chunk */
     uint32_t packed; /* of its chunks were in streams.zst */
@@ -269,12 +271,12 @@ int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft
             return r ? r : BAD(c, off, "the file bulk does not have bytes 0x%llx to 0x%llx (is a piece of it missing?)", (unsigned long long)item->op, (unsigned long long)(item->op + size));
         if (!c->skim) {
             s->parts = weft__grow(s->parts, &s->cap, s->len + size, 1);
-            if (kind == WEFT_ITEM_STORED) {
+            if (kind == WEFT_ITEM_STORED && (!c->sizes || size <= MODULE_MAX)) {
                 r = weft__trace_bulk(c->t, s->parts + s->len, size, item->op, err);
                 if (r < 0) return r;
                 if (r == 0 || weft_digest(s->parts + s->len, size) != stored.digest)
                     return BAD(c, off, "checksum mismatch in the file bulk at 0x%llx (its bytes were changed)", (unsigned long long)item->op);
-            } else if (size)
+            } else if (kind != WEFT_ITEM_STORED && size)
                 memcpy(s->parts + s->len, data, size);
         }
         if (kind == WEFT_ITEM_PART && item->op == 1) s->block = s->len + 1;
@@ -286,7 +288,7 @@ int weft__cursor_item(struct weft_cursor *c, struct weft_item *item, struct weft
         item->data = s->parts;
         item->size = c->skim ? 0 : s->len;
         s->len = 0;
-        if (!c->skim) note_module(c, item);
+        if (!c->skim && (!c->sizes || item->size <= MODULE_MAX)) note_module(c, item);
         return 1;
     }
     c->stream_bytes += c->at - sizeof(struct weft_chunk);

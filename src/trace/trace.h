@@ -131,6 +131,7 @@ struct weft_cursor {
     uint64_t edge_bytes;   /* of these, of edges */
     uint8_t *buf;
     bool skim; /* set it after opening: bytes of items that came in parts are not wanted */
+    bool sizes; /* likewise: of inputs, bytes that are in bulk may be missing, and stand for any */
 };
 void weft__cursor_open(struct weft_cursor *c, struct weft_trace *t, uint32_t only);
 void weft__cursor_close(struct weft_cursor *c);
