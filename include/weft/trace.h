@@ -326,12 +326,13 @@ static inline uint64_t weft_digest(const void *data, size_t n) {
     const unsigned char *p = (const unsigned char *)data;
     uint64_t lane[6], w[12];
     if (n < 512) return weft_hash(data, n);
-    for (unsigned i = 0; i < 6; i++) lane[i] = n + i;
+    for (unsigned i = 0; i < 6; i++) lane[i] = (n + i) * 0xd6e8feb86659fd93ull;
     for (; n >= sizeof w; n -= sizeof w, p += sizeof w) {
         __builtin_memcpy(w, p, sizeof w);
         for (int i = 0; i < 6; i++) {
             wide x = (wide)(w[2 * i] ^ 0x9e3779b97f4a7c15ull) * (w[2 * i + 1] ^ lane[i]);
-            lane[i] = ((uint64_t)x ^ w[2 * i + 1]) ^ (uint64_t)(x >> 64);
+            /* The product may be 0; so both go in by themselves as well. */
+            lane[i] = ((uint64_t)x ^ w[2 * i + 1] ^ (uint64_t)(x >> 64)) + (lane[i] ^ w[2 * i]);
         }
     }
     return weft_hash_more(weft_hash(lane, sizeof lane), p, n);

@@ -106,6 +106,22 @@ static void again(void **state) {
     weft__encoder_fini(&e);
 }
 
+/* Each word of a piece counts, whatever stands beside and behind it: numbers that the digest works with, and the size, too. */
+static void digest_of_all(void **state) {
+    (void)state;
+    enum { WORDS = 96 };
+    static const uint64_t beside[] = {0, 8 * WORDS, 8 * WORDS + 1, 0x9e3779b97f4a7c15ull, 0xd6e8feb86659fd93ull, 8 * WORDS * 0xd6e8feb86659fd93ull, UINT64_MAX};
+    for (size_t k = 0; k < sizeof beside / sizeof *beside; k++)
+        for (size_t i = 0; i < WORDS; i++) {
+            uint64_t w[WORDS];
+            for (size_t j = 0; j < WORDS; j++) w[j] = beside[k];
+            w[i] = 1;
+            uint64_t one = weft_digest(w, sizeof w);
+            w[i] = 2;
+            assert_true(one != weft_digest(w, sizeof w));
+        }
+}
+
 /* Bytes that are in bulk, in front of others; and bulk as it must not be. */
 static void stored(void **state) {
     (void)state;
@@ -416,7 +432,7 @@ static void numbers_for_people(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(header_comes_back),   cmocka_unit_test(small_items),     cmocka_unit_test(many_items),
-        cmocka_unit_test(again), cmocka_unit_test(stored),
+        cmocka_unit_test(again), cmocka_unit_test(stored), cmocka_unit_test(digest_of_all),
         cmocka_unit_test(moving_keeps_items), cmocka_unit_test(closing_nothing), cmocka_unit_test(numbers_for_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
