@@ -88,6 +88,11 @@ static void leave_rt(long was) {
     if (t) weft__leave(t, (int)was);
 }
 
+static void tick_rt(void) {
+    struct weft_thread *t = weft__active();
+    if (t) weft__tick(t);
+}
+
 /* ---- the program's memory */
 
 static void take_rt(const void *p, size_t n) {
@@ -418,10 +423,18 @@ WEFT_API FILE *fmemopen(void *p, size_t n, const char *mode) {
 MEMSTREAM(open_memstream, char)
 MEMSTREAM(open_wmemstream, wchar_t)
 
+/* Off the list. Then libc may wait for the lock of its own list, and another thread forks meanwhile: that is at a position of its own, else the fork would come
+ * after where it was still to be taken off. */
+static struct memory *take_off(FILE *f) {
+    struct memory *m = (struct memory *)weft__on_rt((void *)remove_rt, f);
+    weft__on_rt((void *)tick_rt);
+    return m;
+}
+
 static int shut(FILE *f, int (*real)(FILE *)) {
     int o = ordered();
     long was = o ? weft__on_rt((void *)begin_rt, f) : 0;
-    struct memory *m = (struct memory *)weft__on_rt((void *)remove_rt, f);
+    struct memory *m = take_off(f);
     if (o) touch(f, m);
     int r = real(f);
     if (o) weft__on_rt((void *)end_rt, f, was, (long)(f != standard[0] && f != standard[1] && f != standard[2]));
@@ -437,7 +450,7 @@ static FILE *reopen(const char *p, const char *mode, FILE *f, FILE *(*real)(cons
     int o = ordered();
     long was = o ? weft__stream_begin(f) : 0;
     if (o) take_two(p, mode);
-    weft__on_rt((void *)remove_rt, f);
+    take_off(f);
     FILE *r = add(real(p, mode, f), NULL);
     if (o) weft__stream_end(f, was);
     return r;
