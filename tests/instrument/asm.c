@@ -19,6 +19,10 @@ void waits(uint32_t *p) {
     uint32_t one = 1;
     __asm__ volatile("1:\n xchg %0, %1; test %1, %1; jz 3f; 2: pause; cmpl $0, %0; jnz 2b; jmp 1b; 3:" : "=m"(*p), "+r"(one) : : "memory", "cc");
 }
+// CHECK-LABEL: @retries(
+// CHECK: __weft_tick
+// CHECK: asm sideeffect "{{.*}}lock cmpxchgl $3, $1; \0A\09setne $2"
+void retries(uint32_t *p, uint32_t was, uint32_t is) { __asm__ volatile("1: lock cmpxchgl %2, %1; jne 1b" : "+a"(was), "+m"(*p) : "r"(is) : "cc"); }
 // CHECK-LABEL: @itself(
 // CHECK: asm sideeffect "1: lock; btsl $$0, $0; setc %al;
 // SAID: weft: warning: {{.*}}asm.c:[[#@LINE+1]]: inline assembly in 'itself' seems to wait for another thread in a loop: a recording may be stuck there

@@ -52,7 +52,7 @@ static void lock_bit(volatile uint32_t *p) {
 /* An exchange that is tried until it is done, with the old value where the instruction wants it. */
 static uint64_t add(volatile uint64_t *p, uint64_t n) {
     uint64_t was = *p, is;
-    __asm__ volatile("1: lea (%0,%3), %1; lock; cmpxchgq %1, %2; jne 1b" : "+&a"(was), "=&r"(is), "+m"(*p) : "r"(n) : "memory", "cc");
+    __asm__ volatile("1: lea (%0,%3), %1; lock cmpxchgq %1, %2; jne 1b" : "+&a"(was), "=&r"(is), "+m"(*p) : "r"(n) : "memory", "cc");
     return is;
 }
 

@@ -61,7 +61,8 @@ static struct piece *add_piece(struct cut *c, const char *text, int label) {
 }
 
 static void cut_text(struct cut *c, const char *p, size_t n) {
-    static const char *const sets_flags[] = {"cmp*", "test*", "add*", "sub*", "and*", "or*", "xor*", "inc*", "dec*", "neg*", "xadd*", "bt*", NULL};
+    static const char *const sets_flags[] = {"cmp", "test", "add", "sub", "and", "or", "xor", "inc", "dec", "neg", "xadd", "bt", "bts", "btr", "btc", "cmpxchg", "cmpxchg8b", "cmpxchg16b", NULL};
+    static const char *const prefixes[] = {"lock", "rep", "repz", "repnz", "xacquire", "xrelease", NULL};
     static const char *const uses_flags[] = {"set*", "cmov*", "adc*", "sbb*", "rc*", "lahf*", "pushf*", NULL};
     static const char *const others[] = {"call*", "ret*", "push*", "pop*", "loop*", "xbegin*", "xend*", "xabort*", "syscall*", "int*", "enter*", "leave*", ".*", NULL};
     const char *end = p + n;
@@ -87,6 +88,7 @@ static void cut_text(struct cut *c, const char *p, size_t n) {
             continue;
         }
         size_t len = (size_t)(p - w);
+        if (is_one(w, len, prefixes)) continue;
         while (p < end && *p != '\n' && *p != ';' && *p != '#') p++;
         for (e = p; isspace((unsigned char)e[-1]);) e--;
         if (*w == 'j') {
@@ -106,7 +108,7 @@ static void cut_text(struct cut *c, const char *p, size_t n) {
             continue;
         }
         c->failed |= is_one(w, len, others) || (!flags && is_one(w, len, uses_flags));
-        flags |= is_one(w, len, sets_flags);
+        flags |= is_one(w, len, sets_flags) || (strchr("bwlq", w[len - 1]) && is_one(w, len - 1, sets_flags));
     }
     at->len = (size_t)(end - at->text);
 }
