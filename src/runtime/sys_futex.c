@@ -18,12 +18,20 @@ static void futex_op(uint32_t *word, uint32_t code) {
     }
 }
 
+static long wait_begin(struct weft_thread *t, const uint32_t *word, uint32_t value) {
+    weft__take_read(t, word, 4);
+    if (*word != value) return -EAGAIN;
+    weft__turns_wait_begin(t, WEFT_WAIT_FUTEX, word);
+    return 0;
+}
+
 /* A steered run: nobody waits in the kernel. Those who were to wait elsewhere are woken: they look again. */
 static long futex_steered(struct weft_thread *t, int op, const long a[6]) {
     uint32_t *word = (uint32_t *)a[0];
     const struct timespec *until = (const struct timespec *)a[3];
     struct timespec copy;
     long r = 0;
+    int late;
     switch (op) {
     case FUTEX_WAIT:
     case FUTEX_WAIT_BITSET:
@@ -32,11 +40,12 @@ static long futex_steered(struct weft_thread *t, int op, const long a[6]) {
             copy = *until;
             until = &copy;
         }
-        weft__take_read(t, word, 4);
-        if (*word != (uint32_t)a[2])
-            r = -EAGAIN;
-        else {
-            weft__turns_wait_begin(t, WEFT_WAIT_FUTEX, word);
+        /* At the next tick it may have to let others go on, who are to find it waiting; but not if it found another value in the trace. */
+        late = weft__given_at(t, SYS_futex, weft__trace_clock(t) + 1) == -EAGAIN;
+        if (!late) r = wait_begin(t, word, (uint32_t)a[2]);
+        weft__tick(t);
+        if (late) r = wait_begin(t, word, (uint32_t)a[2]);
+        if (!r) {
             int e = weft__turns_wait(t, until);
             r = e == ETIMEDOUT ? -ETIMEDOUT : e == EINTR ? -EINTR : 0;
         }
@@ -97,6 +106,8 @@ long weft__sys_futex(struct weft_thread *t, const long a[6], int foreign) {
         r = weft__input(t, SYS_futex, r, NULL, 0);
         if (!RECORD && !failed(r) && !common2) futex_op((uint32_t *)a[4], (uint32_t)a[5]);
         return r;
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET: weft__tick(t); break; /* others come after its wait, and not before */
     default: break;
     }
     if (RECORD) {
