@@ -212,13 +212,12 @@ static void read_miss(struct weft_rw *r, LLVMValueRef p, LLVMValueRef access, ui
     if (last) {
         at += snprintf(text + at, sizeof text - (size_t)at, "jnc 778f\n\trolq $$6, %%rax\n\taddq $$%lu, %%rax\n\t", last);
         at += look_at_reads(text + at, sizeof text - (size_t)at);
-        at += snprintf(text + at, sizeof text - (size_t)at, "jc 779f\n\trolq $$6, %%rax\n\tsubq $$%lu, %%rax\n\trorq $$6, %%rax\n", last);
-    } else
-        at += snprintf(text + at, sizeof text - (size_t)at, "jc 779f\n");
+    }
+    at += snprintf(text + at, sizeof text - (size_t)at, "movq %%fs:__weft_tls@tpoff+72, %%rcx\n\tjc 777f\n");
+    if (last) at += snprintf(text + at, sizeof text - (size_t)at, "\trolq $$6, %%rax\n\tsubq $$%lu, %%rax\n\trorq $$6, %%rax\n778:\tmovq %%fs:__weft_tls@tpoff+72, %%rcx\n", last);
     at += snprintf(text + at, sizeof text - (size_t)at,
-                   "778:\trolq $$6, %%rax\n\tmovq %%rax, %%fs:__weft_tls@tpoff+112\n\tmovl $2, %%fs:__weft_tls@tpoff+120\n\t"
-                   "movq %%fs:__weft_tls@tpoff+72, %%rcx\n\tleaq 777f(%%rip), %%rax\n\tjmpq *__weft_miss@GOTPCREL(%%rip)\n"
-                   "779:\tmovq %%fs:__weft_tls@tpoff+72, %%rcx\n777:\n\txorl %%eax, %%eax");
+                   "\trolq $$6, %%rax\n\tmovq %%rax, %%fs:__weft_tls@tpoff+112\n\tmovl $2, %%fs:__weft_tls@tpoff+120\n\t"
+                   "leaq 777f(%%rip), %%rax\n\tjmpq *__weft_miss@GOTPCREL(%%rip)\n777:\n\txorl %%eax, %%eax");
     note_pair(r, text + at, sizeof text - (size_t)at);
     LLVMTypeRef in[2] = {r->ptr, r->i32}, ft = LLVMFunctionType(r->ptr, in, 2, 0);
     LLVMValueRef a[2] = {p, access};
