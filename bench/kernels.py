@@ -222,7 +222,7 @@ def programs():
     except (OSError, ValueError):
         return []
     rest = [row for row in rest if row.split()[1] in PROGRAMS]
-    return ["Programs people know, plan shared, as `make real` measured them last (`tests/real/run.py --only '%s' --rounds 15`): CPU seconds, of servers per request." % " ".join(PROGRAMS), "", head, line, *rest, ""] if rest else []
+    return ["Programs people know, plan shared, as `tests/real/run.py --only '%s'` measured them last, 3 rounds unless told otherwise (two replays of each): CPU seconds, of servers per request." % " ".join(PROGRAMS), "", head, line, *rest, ""] if rest else []
 
 
 def mean(values):
